@@ -1,0 +1,56 @@
+"""The nouns that every floor shares, and the errors it raises."""
+
+from alphaswarm.core.errors import (
+    AlphaSwarmError,
+    BudgetExceeded,
+    DataInvalid,
+    EvidenceInvalid,
+    ExpressionError,
+    FieldNotFound,
+    ProviderError,
+    Reason,
+    SpecInvalid,
+    StoreBusy,
+    StoreError,
+    UnknownName,
+    UnsafeArtifact,
+    WeightsInvalid,
+)
+from alphaswarm.core.files import atomic_write
+from alphaswarm.core.panel import Panel
+from alphaswarm.core.registry import Registry
+from alphaswarm.core.runtime import Clock, FixedClock, SystemClock, make_rng
+from alphaswarm.core.spec import load_spec, resolve_class
+from alphaswarm.core.store import Store
+from alphaswarm.core.summary import Summary, canonical_json
+from alphaswarm.core.weights import TargetWeights
+
+__all__ = [
+    "AlphaSwarmError",
+    "BudgetExceeded",
+    "Clock",
+    "DataInvalid",
+    "EvidenceInvalid",
+    "ExpressionError",
+    "FieldNotFound",
+    "FixedClock",
+    "Panel",
+    "ProviderError",
+    "Reason",
+    "Registry",
+    "SpecInvalid",
+    "Store",
+    "StoreBusy",
+    "StoreError",
+    "Summary",
+    "SystemClock",
+    "TargetWeights",
+    "UnknownName",
+    "UnsafeArtifact",
+    "WeightsInvalid",
+    "atomic_write",
+    "canonical_json",
+    "load_spec",
+    "make_rng",
+    "resolve_class",
+]

@@ -1,0 +1,194 @@
+"""Every error that the package raises on purpose.
+
+::
+
+    AlphaSwarmError
+    ├── ExpressionError (ValueError)      text or tree that is not a valid expression
+    ├── FieldNotFound (KeyError)          a panel has no such field or group
+    ├── UnknownName (KeyError)            no such panel, run, operator, engine, ...
+    ├── DataInvalid (ValueError)          a table that breaks a rule; nothing was loaded
+    ├── WeightsInvalid (ValueError)       weights that no portfolio may hold
+    ├── SpecInvalid (ValueError)          a specification that is refused or malformed
+    ├── UnsafeArtifact (ValueError)       a file that only unsafe code could read
+    ├── EvidenceInvalid (ValueError)      a statistic asked of data that can't carry it
+    ├── StoreError (RuntimeError)         the store can't do what was asked
+    │   └── StoreBusy                     another process holds what is needed
+    ├── ProviderError (RuntimeError)      an outside service or file is not to be had
+    └── BudgetExceeded (RuntimeError)     a limit of time, tokens or money was met
+
+Each message says what must hold, what was got and what is valid. Refusals that a
+program reads carry a `Reason`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+from enum import StrEnum
+
+__all__ = [
+    "AlphaSwarmError",
+    "BudgetExceeded",
+    "DataInvalid",
+    "EvidenceInvalid",
+    "ExpressionError",
+    "FieldNotFound",
+    "ProviderError",
+    "Reason",
+    "SpecInvalid",
+    "StoreBusy",
+    "StoreError",
+    "UnknownName",
+    "UnsafeArtifact",
+    "WeightsInvalid",
+    "near",
+]
+
+
+class Reason(StrEnum):
+    """Why something was refused, for programs; people read the message."""
+
+    DSL_SYNTAX = "DSL_SYNTAX"
+    DSL_NON_ASCII = "DSL_NON_ASCII"
+    DSL_TOO_LARGE = "DSL_TOO_LARGE"
+    DSL_WINDOW = "DSL_WINDOW"
+    DSL_NAME = "DSL_NAME"
+    DSL_ARITY = "DSL_ARITY"
+    DSL_KIND = "DSL_KIND"
+    DSL_CONSTANT = "DSL_CONSTANT"
+    DSL_FIELD = "DSL_FIELD"
+    LOOKAHEAD = "LOOKAHEAD"
+    DATA_INVALID = "DATA_INVALID"
+    WEIGHTS_INVALID = "WEIGHTS_INVALID"
+    SPEC_NOT_ALLOWED = "SPEC_NOT_ALLOWED"
+    SPEC_INVALID = "SPEC_INVALID"
+    UNSAFE_ARTIFACT = "UNSAFE_ARTIFACT"
+    EVIDENCE_INVALID = "EVIDENCE_INVALID"
+    STORE = "STORE"
+    STORE_BUSY = "STORE_BUSY"
+    UNKNOWN_NAME = "UNKNOWN_NAME"
+    PROVIDER = "PROVIDER"
+    BUDGET = "BUDGET"
+
+
+def near(name: str, valid: Iterable[str]) -> str:
+    """The hint ``did you mean 'x'?``, or an empty string when nothing is near."""
+    found = get_close_matches(name, list(valid), n=1, cutoff=0.6)
+    return f"did you mean {found[0]!r}?" if found else ""
+
+
+class AlphaSwarmError(Exception):
+    """Root of the tree; `reason` is the code for programs."""
+
+    reason: Reason = Reason.STORE
+
+    def __init__(self, message: str, reason: Reason | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        if reason is not None:
+            self.reason = reason
+
+    def __str__(self) -> str:  # KeyError would print the repr
+        return self.message
+
+
+class ExpressionError(AlphaSwarmError, ValueError):
+    """Text that is not a valid expression.
+
+    Attributes: `column` (1-based place of the fault), `reason`, `text` (the whole
+    input), `hint` (what would be valid, may be empty).
+    """
+
+    reason = Reason.DSL_SYNTAX
+
+    def __init__(self, message: str, *, text: str, column: int, reason: Reason, hint: str = "") -> None:
+        super().__init__(message, reason)
+        self.text = text
+        self.column = column
+        self.hint = hint
+
+    def __str__(self) -> str:
+        hint = f"; {self.hint}" if self.hint else ""
+        return f"{self.reason} at column {self.column}: {self.message}{hint}"
+
+    def pointed(self, width: int = 100) -> str:
+        """The message above the offending line with a caret under the column."""
+        start = max(0, self.column - 1 - width // 2)
+        shown = self.text[start : start + width].encode("ascii", "backslashreplace").decode("ascii")
+        before = self.text[start : self.column - 1].encode("ascii", "backslashreplace")
+        flat = shown.replace("\n", " ").replace("\r", " ").replace("\t", " ").replace("\x00", " ")
+        return f"{self}\n  {flat}\n  {' ' * len(before)}^"
+
+
+class FieldNotFound(AlphaSwarmError, KeyError):
+    """A panel does not hold the field or group that was named."""
+
+    reason = Reason.DSL_FIELD
+
+
+class UnknownName(AlphaSwarmError, KeyError):
+    """A name that stands for nothing; the message lists what exists."""
+
+    reason = Reason.UNKNOWN_NAME
+
+    @classmethod
+    def of(cls, kind: str, name: str, valid: Iterable[str]) -> UnknownName:
+        """Say that `name` is no `kind`, list the valid ones and point at the nearest."""
+        names = sorted(valid)
+        hint = near(name, names)
+        listed = ", ".join(names) if names else "none yet"
+        return cls(f"unknown {kind} {name!r}; valid: {listed}{'; ' + hint if hint else ''}")
+
+
+class DataInvalid(AlphaSwarmError, ValueError):
+    """A table that breaks a rule; the message names file, row, column and rule."""
+
+    reason = Reason.DATA_INVALID
+
+
+class WeightsInvalid(AlphaSwarmError, ValueError):
+    """Weights that no portfolio may hold; the caller holds what it has, never flattens."""
+
+    reason = Reason.WEIGHTS_INVALID
+
+
+class SpecInvalid(AlphaSwarmError, ValueError):
+    """A specification that is malformed, or names code outside the allowed packages."""
+
+    reason = Reason.SPEC_INVALID
+
+
+class UnsafeArtifact(AlphaSwarmError, ValueError):
+    """A file that could only be read by running code from it."""
+
+    reason = Reason.UNSAFE_ARTIFACT
+
+
+class EvidenceInvalid(AlphaSwarmError, ValueError):
+    """A statistic that the given data, window or horizon can't carry."""
+
+    reason = Reason.EVIDENCE_INVALID
+
+
+class StoreError(AlphaSwarmError, RuntimeError):
+    """The store can't do what was asked; nothing acknowledged is lost."""
+
+    reason = Reason.STORE
+
+
+class StoreBusy(StoreError):
+    """Another process holds the lock or the lease that is needed."""
+
+    reason = Reason.STORE_BUSY
+
+
+class ProviderError(AlphaSwarmError, RuntimeError):
+    """A model endpoint, download or file that is needed can't be had."""
+
+    reason = Reason.PROVIDER
+
+
+class BudgetExceeded(AlphaSwarmError, RuntimeError):
+    """A limit of time, tokens or money was met."""
+
+    reason = Reason.BUDGET
