@@ -1,0 +1,84 @@
+"""`jit`: compile a kernel to machine code once, and keep the result between processes.
+
+Import from here, not from `alphaswarm.core`: numba takes a moment to load.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar, cast
+
+import numba
+from numba.core.dispatcher import Dispatcher
+from platformdirs import user_cache_path
+
+import alphaswarm
+
+__all__ = ["cache_directory", "jit"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def jit(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile `function` with numba in nopython mode, at its first call for each set of types.
+
+    Divisions follow numpy (no exception on zero), the interpreter lock is released, and floats
+    keep their strict order, so that results are the same on every run. Compiled code is kept in
+    `cache_directory()`; where nothing is writable it is compiled anew in each process.
+
+    numba looks only at the file of `function` when it asks whether kept code is still valid. So a
+    kernel that calls kernels of other files must import them by name: their text is then part
+    of the key.
+    """
+    try:
+        with _cache_in(cache_directory() / _foreign_key(function)):
+            compiled = numba.njit(function, cache=True, error_model="numpy", nogil=True)
+    except RuntimeError:  # numba found no place to write
+        compiled = numba.njit(function, error_model="numpy", nogil=True)
+    return cast("Callable[P, R]", compiled)
+
+
+def cache_directory() -> Path:
+    """Where compiled kernels lie: under ``NUMBA_CACHE_DIR``, else in the user's cache, by version."""
+    chosen = os.environ.get("NUMBA_CACHE_DIR")
+    root = Path(chosen) if chosen else user_cache_path("alphaswarm") / "kernels"
+    return root / f"alphaswarm-{alphaswarm.__version__}-numba-{numba.__version__}"
+
+
+@contextmanager
+def _cache_in(directory: Path) -> Iterator[None]:
+    # numba reads this setting while it decorates; other packages' kernels keep their own place.
+    settings: Any = numba.config
+    before = settings.CACHE_DIR
+    settings.CACHE_DIR = str(directory)
+    try:
+        yield
+    finally:
+        settings.CACHE_DIR = before
+
+
+def _foreign_key(function: Callable[..., object]) -> str:
+    """A key made of the source files of the kernels that `function` can reach in other files."""
+    own = inspect.getfile(function)
+    files: set[str] = set()
+    waiting: list[Callable[..., object]] = [function]
+    seen: set[int] = set()
+    while waiting:
+        current = waiting.pop()
+        if id(current) in seen:
+            continue
+        seen.add(id(current))
+        files.add(inspect.getfile(current))
+        reachable = inspect.getclosurevars(current)
+        values = (*reachable.globals.values(), *reachable.nonlocals.values())
+        waiting.extend(value.py_func for value in values if isinstance(value, Dispatcher))
+    key = hashlib.sha256()
+    for file in sorted(files - {own}):
+        key.update(Path(file).read_bytes())
+    return key.hexdigest()[:12] if len(files) > 1 else "own"
