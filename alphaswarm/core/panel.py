@@ -72,9 +72,12 @@ class Panel:
         if days.ndim != 1 or days.size == 0 or not names:
             raise DataInvalid(f"a panel needs at least one date and one symbol, got {days.size} and {len(names)}")
         shape = (days.size, len(names))
-        if np.isnat(days).any() or (np.diff(days) <= np.timedelta64(0)).any():
-            bad = int(np.argmax(np.isnat(days))) if np.isnat(days).any() else int(np.argmax(np.diff(days) <= np.timedelta64(0))) + 1
-            raise DataInvalid(f"dates must strictly increase; row {bad} is {days[bad]} after {days[bad - 1]}")
+        faults = np.flatnonzero(np.isnat(days) | np.r_[False, np.diff(days) <= np.timedelta64(0)])
+        if faults.size:
+            row = int(faults[0])
+            raise DataInvalid(
+                f"dates must strictly increase, got {days[row]} in row {row} after {days[max(row - 1, 0)]}"
+            )
         if len(set(names)) != len(names) or not all(names):
             repeated = sorted({name for name in names if not name or names.count(name) > 1})
             raise DataInvalid(f"symbols must be distinct and non-empty, got {repeated[:5]} more than once")
@@ -149,7 +152,8 @@ def _field(
         raise DataInvalid(f"a field name must be lower case a-z, 0-9 and _ (at most 64), got {name!r}")
     if LABEL_NAME.fullmatch(name):
         raise DataInvalid(
-            f"field {name!r} is named like a label (fwd_*, future_*, label*, target*) and would hand the future to a formula"
+            f"field {name!r} is named like a label (fwd_*, future_*, label*, target*): "
+            "it would hand the future to a formula"
         )
     array = np.array(values, dtype=np.float64, order="C")
     if array.shape != (dates.size, len(symbols)):
@@ -170,5 +174,4 @@ def _labels(name: str, values: ArrayLike, shape: tuple[int, int]) -> NDArray[np.
     labels = np.array(values, dtype=np.str_)
     if labels.shape not in (shape, shape[1:]):
         raise DataInvalid(f"group {name!r} must have shape {shape[1:]} or {shape}, got {labels.shape}")
-    labels = np.broadcast_to(labels, shape)  # read-only view: fixed groups cost no memory
-    return labels
+    return np.broadcast_to(labels, shape)  # a read-only view: fixed groups cost no memory

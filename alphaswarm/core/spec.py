@@ -27,13 +27,13 @@ class _PlainLoader(yaml.SafeLoader):
 
     depth = 0
 
-    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:  # type: ignore[override]
-        if self.check_event(yaml.AliasEvent):  # type: ignore[no-untyped-call]
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        if self.check_event(yaml.AliasEvent):
             raise SpecInvalid("a spec must not use YAML aliases; write the value out", Reason.SPEC_NOT_ALLOWED)
         self.depth += 1
         if self.depth > MAX_DEPTH:
             raise SpecInvalid(f"a spec must nest at most {MAX_DEPTH} deep", Reason.SPEC_NOT_ALLOWED)
-        node = super().compose_node(parent, index)  # type: ignore[arg-type]
+        node = super().compose_node(parent, index)
         self.depth -= 1
         return node
 

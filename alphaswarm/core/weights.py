@@ -46,7 +46,7 @@ class TargetWeights:
     ) -> None:
         names = tuple(str(symbol) for symbol in symbols)
         values = np.array(weights, np.float64)
-        moment = np.datetime64(as_of, "ns")
+        moment = np.datetime64(str(as_of), "ns")
         if np.isnat(moment):
             raise WeightsInvalid("as_of must be a date, got NaT")
         if values.shape != (len(names),):

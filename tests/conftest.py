@@ -1,0 +1,24 @@
+"""Fixtures for every test: an own home and workspace, so that no test touches the user's."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def _isolated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test reads the user's keys, panels or workspace; a net test keeps the shared panel cache."""
+    for name in (
+        "OPENAI_API_KEY",
+        "ALPHASWARM_LLM_BASE_URL",
+        "ALPHASWARM_LLM_MODEL",
+        "ALPHASWARM_LLM_API_KEY",
+        "ALPHASWARM_DB",
+    ):
+        monkeypatch.delenv(name, raising=False)
+    if "PYTEST_NET" not in os.environ:
+        monkeypatch.setenv("ALPHASWARM_HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
