@@ -69,6 +69,8 @@ class Reason(StrEnum):
     UNKNOWN_NAME = "UNKNOWN_NAME"
     PROVIDER = "PROVIDER"
     BUDGET = "BUDGET"
+    ARGUMENT_INVALID = "ARGUMENT_INVALID"
+    INTERNAL = "INTERNAL"
 
 
 def near(name: str, valid: Iterable[str]) -> str:
