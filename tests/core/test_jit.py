@@ -8,8 +8,9 @@ import pytest
 
 from alphaswarm.core.jit import cache_directory, jit
 
-CALLEE = "from alphaswarm.core.jit import jit\n\n@jit\ndef inner(x):\n    return x + {step}\n"
-CALLER = "from inner_kernel import inner\nfrom alphaswarm.core.jit import jit\n\n@jit\ndef outer(x):\n    return 10 * inner(x)\n"
+HEAD = "from alphaswarm.core.jit import jit\n"
+CALLEE = HEAD + "@jit\ndef inner(x):\n    return x + {step}\n"
+CALLER = HEAD + "from inner_kernel import inner\n@jit\ndef outer(x):\n    return 10 * inner(x)\n"
 MAIN = "from outer_kernel import outer\nprint(outer(1.0), sum(outer.stats.cache_hits.values()))\n"
 
 
