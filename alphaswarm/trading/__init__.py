@@ -1,0 +1,5 @@
+"""What trading costs; later also risk, orders and brokers."""
+
+from alphaswarm.trading.costs import COST_CURVE_BP, DEFAULT_COST_BP, ProportionalCosts
+
+__all__ = ["COST_CURVE_BP", "DEFAULT_COST_BP", "ProportionalCosts"]
