@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from sqlalchemy import Connection, Engine, MetaData, create_engine, event
+from sqlalchemy import Connection, Engine, MetaData, create_engine, event, inspect
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import ConnectionPoolEntry
 
@@ -19,27 +19,40 @@ __all__ = ["Store", "metadata"]
 metadata = MetaData()
 
 BUSY_WAIT_SECONDS = 5.0
+WAL_ATTEMPTS = 100
 
 
 class Store:
     """A database. SQLite runs in WAL mode with FULL sync: an acknowledged row survives a crash.
 
+    Several processes and threads may hold one store; the tables that are missing are made at
+    the start, by whoever comes first.
+
     Args:
         url: a path to an SQLite file, or any SQLAlchemy URL (PostgreSQL).
+
+    Raises:
+        StoreError: the place can't be written, or holds no database.
     """
 
     def __init__(self, url: str | Path) -> None:
         text = str(url)
         if "://" not in text:
-            Path(text).parent.mkdir(parents=True, exist_ok=True)
+            try:
+                Path(text).parent.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise StoreError(f"a store needs a directory that can be written: {error}") from error
             text = f"sqlite:///{text}"
         self.url = text
         self._engine: Engine = create_engine(text)
         if self._engine.dialect.name == "sqlite":
             event.listen(self._engine, "connect", _sqlite_pragmas)
             event.listen(self._engine, "begin", _begin)
-        with _typed_errors():
-            metadata.create_all(self._engine)
+        try:
+            self._make_tables()
+        except StoreError:
+            self.close()
+            raise
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
@@ -62,13 +75,36 @@ class Store:
         """Give every connection back; the store can't be used afterwards."""
         self._engine.dispose()
 
+    def _make_tables(self) -> None:
+        with self.read() as connection:
+            missing = metadata.tables.keys() - set(inspect(connection).get_table_names())
+        if missing:
+            # Looked up again inside the write lock: of two first starts one makes the tables.
+            with self.write() as connection:
+                metadata.create_all(connection)
+
 
 def _sqlite_pragmas(connection: sqlite3.Connection, _record: ConnectionPoolEntry) -> None:
     connection.isolation_level = None  # we say BEGIN ourselves, below
     connection.execute(f"PRAGMA busy_timeout={int(BUSY_WAIT_SECONDS * 1000)}")
-    connection.execute("PRAGMA journal_mode=WAL")
+    _switch_to_wal(connection)
     connection.execute("PRAGMA synchronous=FULL")
     connection.execute("PRAGMA foreign_keys=ON")
+
+
+def _switch_to_wal(connection: sqlite3.Connection) -> None:
+    # Two first starts that both read the file can't both get it alone: SQLite then refuses one at
+    # once, without waiting. An empty write transaction does wait for the other; then try again.
+    for _ in range(WAL_ATTEMPTS):
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
+                raise
+            connection.execute("BEGIN IMMEDIATE")
+            connection.execute("ROLLBACK")
+        else:
+            return
 
 
 def _begin(connection: Connection) -> None:
