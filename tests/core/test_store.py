@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Column, Integer, String, Table, insert, select, text
+from sqlalchemy import Column, Connection, Integer, String, Table, insert, select, text
 
 from alphaswarm.core.errors import StoreBusy, StoreError
 from alphaswarm.core.store import Store, metadata
@@ -42,11 +42,15 @@ def test_committed_rows_are_seen_by_another_store(store: Store, tmp_path: Path) 
 
 
 def test_a_failed_transaction_leaves_nothing(store: Store) -> None:
-    with pytest.raises(RuntimeError, match="stop"), store.write() as connection:
-        connection.execute(insert(things).values(name="a"))
-        raise RuntimeError("stop")
+    with pytest.raises(StoreError, match="no column"), store.write() as connection:
+        _insert_then_fail(connection)
     with store.read() as connection:
         assert connection.execute(select(things)).all() == []
+
+
+def _insert_then_fail(connection: Connection) -> None:
+    connection.execute(insert(things).values(name="a"))
+    connection.execute(text("INSERT INTO test_things (absent) VALUES (1)"))
 
 
 def test_writes_inside_read_are_not_kept(store: Store) -> None:
