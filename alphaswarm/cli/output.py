@@ -1,0 +1,129 @@
+"""What every command shares: options, tables, JSON, numbers, exit codes."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from enum import IntEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from alphaswarm.core import AlphaSwarmError
+    from alphaswarm.data import Catalog
+    from alphaswarm.research import Workspace
+
+__all__ = [
+    "ExitCode",
+    "JsonOption",
+    "PanelOption",
+    "WorkspaceOption",
+    "default_workspace",
+    "exit_code",
+    "expression_settings",
+    "fail",
+    "number",
+    "open_catalog",
+    "open_workspace",
+    "print_json",
+    "print_table",
+    "progress_console",
+]
+
+WorkspaceOption = Annotated[
+    Path, typer.Option("--workspace", envvar="ALPHASWARM_WORKSPACE", help="Directory of the research project.")
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")]
+PanelOption = Annotated[
+    str | None, typer.Option("--panel", help="A panel's name, or a CSV or Parquet file. Default: us431 if fetched.")
+]
+
+default_workspace = Path(".alphaswarm")
+
+# An expression may start with a minus; what is no option of the command is then its argument.
+expression_settings = {"ignore_unknown_options": True}
+
+
+class ExitCode(IntEnum):
+    """What the shell gets back."""
+
+    OK = 0
+    USAGE = 2
+    PROVIDER = 3
+    LIMIT = 4
+    PARTIAL = 5
+
+
+def exit_code(error: AlphaSwarmError) -> ExitCode:
+    """The exit code that stands for an error."""
+    from alphaswarm.core import BudgetExceeded, ProviderError, StoreError
+
+    if isinstance(error, ProviderError | StoreError):
+        return ExitCode.PROVIDER
+    return ExitCode.LIMIT if isinstance(error, BudgetExceeded) else ExitCode.USAGE
+
+
+def fail(error: AlphaSwarmError, *, as_json: bool) -> ExitCode:
+    """Say what went wrong: text on stderr, or a JSON document on stdout."""
+    from alphaswarm.core import ExpressionError
+
+    if as_json:
+        body: dict[str, Any] = {"reason": str(error.reason), "message": error.message}
+        if isinstance(error, ExpressionError):
+            body |= {"column": error.column, "hint": error.hint, "expression": error.text}
+        print_json({"error": body})
+    else:
+        text = error.pointed() if isinstance(error, ExpressionError) else f"{error.reason}: {error}"
+        print(text, file=sys.stderr)
+    return exit_code(error)
+
+
+def open_workspace(path: Path) -> Workspace:
+    """The research project in `path`, made at first use."""
+    from alphaswarm.research import Workspace
+
+    return Workspace.open(path)
+
+
+def open_catalog(path: Path) -> Catalog:
+    """The panels that the research project in `path` can name."""
+    from alphaswarm.data import Catalog
+
+    return Catalog(imported=path / "panels")
+
+
+def progress_console() -> Console:
+    """Where progress goes: stderr, without colours or motion when that is no terminal."""
+    from rich.console import Console
+
+    return Console(stderr=True)
+
+
+def print_json(value: object) -> None:
+    """One JSON document on stdout."""
+    print(json.dumps(value, indent=2, allow_nan=False))
+
+
+def number(value: float | None, digits: int = 2) -> str:
+    """A number for people; a dash where there is none."""
+    return "-" if value is None else f"{value:.{digits}f}"
+
+
+def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, right: Sequence[str] = ()) -> None:
+    """A plain table on stdout, as wide as the terminal allows; whole lines when piped."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in columns:
+        table.add_column(column, justify="right" if column in right else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(cell) for cell in row))  # Text: what users name may look like markup
+    terminal = sys.stdout.isatty()
+    Console(width=None if terminal else 200).print(table)

@@ -1,0 +1,67 @@
+"""`alphaswarm rag`: the memory of everything tried."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from alphaswarm.cli.output import (
+    JsonOption,
+    WorkspaceOption,
+    default_workspace,
+    expression_settings,
+    open_workspace,
+    print_json,
+    print_table,
+    progress_console,
+)
+
+__all__ = ["app"]
+
+app = typer.Typer(no_args_is_help=True)
+
+
+@app.command(context_settings=expression_settings)
+def query(
+    text: Annotated[str, typer.Argument(help="Words, or an expression.")],
+    corpus: Annotated[str, typer.Option("--corpus")] = "alpha_factors",
+    k: Annotated[int, typer.Option("--k", min=1, max=100)] = 5,
+    as_of: Annotated[
+        str | None, typer.Option("--as-of", help="Only what could be known by this market date.")
+    ] = None,
+    workspace: WorkspaceOption = default_workspace,
+    as_json: JsonOption = False,
+) -> None:
+    """The nearest things in memory."""
+    with open_workspace(workspace) as project:
+        answer = project.memory.query(text, corpus=corpus, k=k, as_of=as_of)
+    if as_json:
+        print_json(answer.to_dict())
+        return
+    rows = [(f"{hit.score:.3f}", hit.expression, hit.verdict, str(hit.as_of), hit.why) for hit in answer.results]
+    print_table(("score", "expression", "verdict", "as of", "why"), rows, right=("score",))
+    print(f"\nembedder {answer.embedder}, index {answer.index}")
+
+
+@app.command()
+def reindex(workspace: WorkspaceOption = default_workspace, as_json: JsonOption = False) -> None:
+    """Build the vector index anew from the rows in SQL."""
+    with open_workspace(workspace) as project, progress_console().status("indexing"):
+        body = project.memory.reindex()
+    if as_json:
+        print_json(body)
+    else:
+        print(", ".join(f"{name}: {count}" for name, count in body.items()))
+
+
+@app.command()
+def stats(workspace: WorkspaceOption = default_workspace, as_json: JsonOption = False) -> None:
+    """How much is remembered, and by which embedder."""
+    with open_workspace(workspace) as project:
+        body = project.memory.stats()
+    if as_json:
+        print_json(body)
+    else:
+        for name, value in body.items():
+            print(f"{name:28}{value}")
