@@ -1,0 +1,20 @@
+"""The caps that every expression keeps, wherever it comes from."""
+
+from __future__ import annotations
+
+__all__ = ["MAX_BRACKETS", "MAX_BYTES", "MAX_DEPTH", "MAX_LOOKBACK", "MAX_NAME", "MAX_NODES", "MAX_WINDOW"]
+
+MAX_BYTES = 4_096
+"""Bytes of text, as given and as printed."""
+MAX_DEPTH = 32
+"""Levels of nodes; a leaf has depth 1."""
+MAX_NODES = 256
+"""Nodes of the written tree: every leaf counts, a repeated subtree counts each time."""
+MAX_WINDOW = 504
+"""Rows of one window or lag: two years of trading days."""
+MAX_LOOKBACK = 2_520
+"""Rows that nested windows reach back together: ten years of trading days."""
+MAX_NAME = 64
+"""Characters of a name, the limit that panels set too."""
+MAX_BRACKETS = 64
+"""Nested brackets: they are not nodes, so redundant ones are allowed up to this."""

@@ -1,0 +1,532 @@
+"""The one table of operators: names, slots, options, and what the rest of the language reads off them.
+
+Meaning that holds for every row, stated once:
+
+- Values are float64 [T, N] with NaN for "undefined"; an infinity becomes NaN at the operator that made it.
+- A window of d rows includes today. With the default ``min_obs`` (= d) it needs d valid rows, so the first
+  d - 1 rows are NaN and any NaN inside gives NaN. With ``min_obs=k`` the statistic uses the valid values only
+  (weights renormalised) and needs k of them; rows before the panel count as missing.
+- An operator that speaks about today's value (rank, zscore, scale, differences) gives NaN where today is NaN.
+- A cross-section is the day's members of the universe with a finite value; everyone else gets NaN and does
+  not count. Ties take the average rank. A group is a cross-section inside one label; no label gives NaN.
+- Comparisons with NaN give NaN. Logic is three-valued: NaN unless the other side decides.
+
+The rows that history reaches back are read off the slots: a window of d needs d - 1 earlier rows, a lag of d
+needs d. Operators marked ``recursive`` carry state from the first valid value on, so no finite history is
+exact for them; their window still counts as warm-up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+
+from alphaswarm.dsl.limits import MAX_WINDOW
+from alphaswarm.dsl.signature import Family, Operator, Option, Result, Slot, SlotKind
+
+__all__ = ["OPERATORS", "operators"]
+
+X = Slot("x", SlotKind.SERIES)
+Y = Slot("y", SlotKind.SERIES)
+C = Slot("c", SlotKind.CONDITION)
+A = Slot("a", SlotKind.CONDITION)
+B = Slot("b", SlotKind.CONDITION)
+G = Slot("g", SlotKind.GROUP)
+D = Slot("d", SlotKind.WINDOW, 1, MAX_WINDOW)
+LAG = Slot("d", SlotKind.LAG, 1, MAX_WINDOW)
+
+_ELEMENT, _LAG, _WINDOW, _STATE = Family.ELEMENT, Family.LAG, Family.WINDOW, Family.STATE
+_CROSS, _GROUP = Family.CROSS, Family.GROUP
+_CONDITION, _SAME = Result.CONDITION, Result.SAME
+_MIN_OBS = (Option("min_obs", None, 1, MAX_WINDOW, whole=True),)
+
+
+def _number(
+    name: str, low: float, high: float = float("inf"), *, open_low: bool = False, open_high: bool = False
+) -> Slot:
+    return Slot(name, SlotKind.NUMBER, low, high, open_low, open_high)
+
+
+def _integer(name: str, low: int, high: int) -> Slot:
+    return Slot(name, SlotKind.INTEGER, low, high)
+
+
+def _infix(name: str, symbol: str, precedence: int, doc: str, *, commutative: bool = False) -> Operator:
+    return Operator(
+        name,
+        (X, Y),
+        doc,
+        f"close {symbol} open",
+        _ELEMENT,
+        symbol=symbol,
+        precedence=precedence,
+        commutative=commutative,
+    )
+
+
+def _comparison(name: str, symbol: str, *, commutative: bool = False) -> Operator:
+    doc = f"1 where x {symbol} y, else 0"
+    return Operator(
+        name,
+        (X, Y),
+        doc,
+        f"close {symbol} open",
+        Family.COMPARISON,
+        result=_CONDITION,
+        symbol=symbol,
+        precedence=4,
+        commutative=commutative,
+    )
+
+
+def _unary(name: str, doc: str, *, idempotent: bool = False, odd: bool = False, even: bool = False) -> Operator:
+    return Operator(
+        name,
+        (X,),
+        doc,
+        f"{name}(returns)",
+        _ELEMENT,
+        idempotent=idempotent,
+        odd=(0,) if odd else (),
+        even=(0,) if even else (),
+    )
+
+
+def _rolling(
+    name: str,
+    doc: str,
+    *,
+    minimum: int = 1,
+    unit: bool = False,
+    odd: bool = False,
+    even: bool = False,
+    extra: tuple[Slot, ...] = (),
+    example: str = "",
+) -> Operator:
+    return Operator(
+        name,
+        (X, D, *extra),
+        doc,
+        example or f"{name}(returns, 20)",
+        _WINDOW,
+        _MIN_OBS,
+        minimum=minimum,
+        unit=unit,
+        odd=(0,) if odd else (),
+        even=(0,) if even else (),
+    )
+
+
+def _pair(
+    name: str,
+    doc: str,
+    *,
+    minimum: int,
+    commutative: bool = False,
+    odd: tuple[int, ...] = (),
+    slots: tuple[Slot, ...] = (X, Y, D),
+) -> Operator:
+    return Operator(
+        name,
+        slots,
+        doc,
+        f"{name}(returns, volume, 20)",
+        _WINDOW,
+        _MIN_OBS,
+        minimum=minimum,
+        commutative=commutative,
+        odd=odd,
+    )
+
+
+def _memory(
+    name: str,
+    slots: tuple[Slot, ...],
+    doc: str,
+    example: str,
+    *,
+    result: Result = Result.NUMBER,
+    odd: bool = False,
+    even: bool = False,
+) -> Operator:
+    return Operator(
+        name,
+        slots,
+        doc,
+        example,
+        _STATE,
+        result=result,
+        recursive=True,
+        odd=(0,) if odd else (),
+        even=(0,) if even else (),
+    )
+
+
+def _cross(
+    name: str,
+    doc: str,
+    *,
+    extra: tuple[Slot, ...] = (),
+    options: tuple[Option, ...] = (),
+    example: str = "",
+    idempotent: bool = False,
+    odd: bool = False,
+    order_only: bool = False,
+) -> Operator:
+    return Operator(
+        name,
+        (X, *extra),
+        doc,
+        example or f"{name}(returns)",
+        _CROSS,
+        options,
+        idempotent=idempotent,
+        odd=(0,) if odd else (),
+        order_only=order_only,
+    )
+
+
+def _grouped(
+    name: str, doc: str, *, odd: bool = False, even: bool = False, idempotent: bool = False, order_only: bool = False
+) -> Operator:
+    return Operator(
+        name,
+        (X, G),
+        doc,
+        f"{name}(returns, sector)",
+        _GROUP,
+        odd=(0,) if odd else (),
+        even=(0,) if even else (),
+        idempotent=idempotent,
+        order_only=order_only,
+    )
+
+
+def _shorthand(name: str, field: str, doc: str) -> Operator:
+    return Operator(name, (D,), doc, f"{name}(20)", _WINDOW, _MIN_OBS, expands=("ts_mean", field))
+
+
+_ARITHMETIC = (
+    _infix("add", "+", 5, "x + y", commutative=True),
+    _infix("sub", "-", 5, "x - y"),
+    _infix("mul", "*", 6, "x times y", commutative=True),
+    _infix("div", "/", 6, "x / y; NaN where y is 0"),
+    Operator("neg", (X,), "-x", "-returns", _ELEMENT, symbol="-", precedence=7, odd=(0,)),
+    _infix("pow", "**", 8, "x to the power y in the reals; NaN for a negative x and a fractional y"),
+    _unary("inv", "1 / x; NaN where x is 0"),
+    _unary("abs", "absolute value", idempotent=True, even=True),
+    _unary("sign", "-1, 0 or 1", idempotent=True, odd=True),
+    _unary("log", "natural logarithm; NaN where x <= 0"),
+    _unary("log1p", "ln(1 + x); NaN where x <= -1"),
+    _unary("slog1p", "sign(x) ln(1 + |x|)", odd=True),
+    _unary("exp", "e to the power x"),
+    _unary("sqrt", "square root; NaN where x < 0"),
+    _unary("floor", "largest integer not above x", idempotent=True),
+    _unary("ceil", "smallest integer not below x", idempotent=True),
+    _unary("round", "nearest integer, halves to even", idempotent=True, odd=True),
+    Operator("signed_power", (X, Y), "sign(x) |x| ** y", "signed_power(returns, 0.5)", _ELEMENT, odd=(0,)),
+    Operator("max", (X, Y), "largest, cell by cell; any NaN gives NaN", "max(open, close)", _ELEMENT, variadic=True),
+    Operator("min", (X, Y), "smallest, cell by cell; any NaN gives NaN", "min(open, close)", _ELEMENT, variadic=True),
+    Operator(
+        "clip",
+        (X, _number("low", float("-inf")), _number("high", float("-inf"))),
+        "x held between the numbers low and high",
+        "clip(returns, -0.1, 0.1)",
+        _ELEMENT,
+    ),
+    _unary("sigmoid", "1 / (1 + exp(-x))"),
+    _unary("tanh", "hyperbolic tangent"),
+)
+
+_LOGIC = (
+    _comparison("lt", "<"),
+    _comparison("le", "<="),
+    _comparison("gt", ">"),
+    _comparison("ge", ">="),
+    _comparison("eq", "==", commutative=True),
+    _comparison("ne", "!=", commutative=True),
+    Operator(
+        "and",
+        (A, B),
+        "0 where either is 0, 1 where both are 1, else NaN",
+        "close > open and volume > 0",
+        Family.LOGIC,
+        result=_CONDITION,
+        symbol="and",
+        precedence=2,
+        commutative=True,
+    ),
+    Operator(
+        "or",
+        (A, B),
+        "1 where either is 1, 0 where both are 0, else NaN",
+        "close > open or volume > 0",
+        Family.LOGIC,
+        result=_CONDITION,
+        symbol="or",
+        precedence=1,
+        commutative=True,
+    ),
+    Operator(
+        "not",
+        (C,),
+        "1 where c is 0, 0 where it is 1",
+        "not close > open",
+        Family.LOGIC,
+        result=_CONDITION,
+        symbol="not",
+        precedence=3,
+    ),
+    Operator(
+        "if_else",
+        (C, X, Y),
+        "x where c is 1, y where it is 0; NaN where c is NaN",
+        "if_else(close > open, volume, -volume)",
+        _ELEMENT,
+        result=_SAME,
+    ),
+    Operator("is_nan", (X,), "1 where x is NaN, else 0", "is_nan(volume)", _ELEMENT, result=_CONDITION, even=(0,)),
+    Operator("fill", (X, Y), "x, or y where x is NaN", "fill(returns, 0)", _ELEMENT, result=_SAME),
+)
+
+_LAGS = (
+    Operator("delay", (X, LAG), "x of d rows ago", "delay(close, 5)", _LAG, result=_SAME, odd=(0,)),
+    Operator("delta", (X, LAG), "x - delay(x, d)", "delta(close, 5)", _LAG, odd=(0,)),
+    Operator(
+        "pct_change",
+        (X, LAG),
+        "x / delay(x, d) - 1; NaN where the earlier value is 0 or missing, never filled",
+        "pct_change(close, 5)",
+        _LAG,
+        even=(0,),
+    ),
+    Operator("log_return", (X, LAG), "ln(x / delay(x, d))", "log_return(close, 5)", _LAG),
+    Operator(
+        "ts_backfill",
+        (X, D),
+        "the last valid x among d rows",
+        "ts_backfill(volume, 5)",
+        _LAG,
+        result=_SAME,
+        unit=True,
+        odd=(0,),
+    ),
+)
+
+_WINDOWS = (
+    _rolling("ts_sum", "sum", unit=True, odd=True),
+    _rolling("ts_mean", "mean", unit=True, odd=True),
+    _rolling("ts_product", "product", unit=True),
+    _rolling("ts_std", "standard deviation, ddof 1; 0 where constant", minimum=2, even=True),
+    _rolling("ts_var", "variance, ddof 1; 0 where constant", minimum=2, even=True),
+    _rolling("ts_skew", "adjusted Fisher-Pearson skewness; NaN where constant", minimum=3, odd=True),
+    _rolling("ts_kurt", "adjusted excess kurtosis; NaN where constant", minimum=4, even=True),
+    _rolling("ts_min", "smallest", unit=True),
+    _rolling("ts_max", "largest", unit=True),
+    _rolling("ts_argmax", "days since the largest value, 0 today; the most recent on ties"),
+    _rolling("ts_argmin", "days since the smallest value, 0 today; the most recent on ties"),
+    _rolling("ts_rank", "average-tie rank of today over the count of valid rows, in (0, 1]"),
+    _rolling("ts_zscore", "(x - mean) / std, ddof 1; NaN where constant", minimum=2, odd=True),
+    _rolling("ts_scale", "(x - min) / (max - min); NaN where flat", minimum=2),
+    _rolling(
+        "ts_quantile",
+        "quantile q, linear between neighbours",
+        extra=(_number("q", 0, 1),),
+        unit=True,
+        example="ts_quantile(returns, 20, 0.9)",
+    ),
+    _rolling("ts_median", "median; the mean of the middle two where the count is even", unit=True, odd=True),
+    _rolling("ts_mad", "mean absolute deviation from the mean", even=True),
+    _rolling("ts_medad", "median absolute deviation from the median", even=True),
+    _rolling("ts_ir", "mean / std, ddof 1; NaN where constant", minimum=2, odd=True),
+    _rolling("ts_av_diff", "x - mean", odd=True),
+    _rolling("ts_max_diff", "x - largest"),
+    _rolling("ts_min_diff", "x - smallest"),
+    _rolling("decay_linear", "mean with weights d (today) down to 1 (oldest)", unit=True, odd=True),
+    _rolling(
+        "decay_exp",
+        "mean with weights f ** age",
+        extra=(_number("f", 0, 1, open_low=True, open_high=True),),
+        unit=True,
+        odd=True,
+        example="decay_exp(returns, 20, 0.9)",
+    ),
+    _rolling("ts_entropy", "entropy (nats) of ten equal bins between smallest and largest; 0 where constant"),
+    _rolling(
+        "ts_moment",
+        "central moment of order k, with 1/d",
+        extra=(_integer("k", 1, 8),),
+        example="ts_moment(returns, 20, 3)",
+    ),
+    _pair("ts_cov", "covariance, ddof 1, over rows valid in both", minimum=2, commutative=True, odd=(0, 1)),
+    _pair(
+        "ts_corr",
+        "Pearson correlation over rows valid in both, in [-1, 1]; NaN where either is constant",
+        minimum=2,
+        commutative=True,
+        odd=(0, 1),
+    ),
+    _pair("ts_rank_corr", "Pearson correlation of average ranks; NaN where constant", minimum=2, commutative=True),
+    _pair("ts_beta", "slope of y on x with intercept; NaN where x is constant", minimum=3, odd=(0, 1), slots=(Y, X, D)),
+    _pair("ts_resid", "today's residual of y on x with intercept", minimum=3, slots=(Y, X, D)),
+    _pair("ts_rsq", "share of the variance of y explained by x", minimum=3, slots=(Y, X, D)),
+    Operator(
+        "ts_slope",
+        (Y, D),
+        "slope of y on time 0 .. d-1",
+        "ts_slope(close, 20)",
+        _WINDOW,
+        _MIN_OBS,
+        minimum=3,
+        odd=(0,),
+    ),
+    Operator(
+        "ts_autocorr",
+        (X, D, Slot("lag", SlotKind.LAG, 1, MAX_WINDOW)),
+        "ts_corr(x, delay(x, lag), d)",
+        "ts_autocorr(returns, 20, 1)",
+        _WINDOW,
+        _MIN_OBS,
+        minimum=2,
+        even=(0,),
+    ),
+    Operator("ts_count", (C, D), "rows where c is 1", "ts_count(returns > 0, 20)", _WINDOW, _MIN_OBS),
+    Operator(
+        "ts_sumif",
+        (X, C, D),
+        "sum of x over rows where c is 1; a row counts where both are valid",
+        "ts_sumif(volume, returns > 0, 20)",
+        _WINDOW,
+        _MIN_OBS,
+        odd=(0,),
+    ),
+)
+
+_MEMORIES = (
+    _memory(
+        "ema",
+        (X, Slot("span", SlotKind.WINDOW, 1, MAX_WINDOW)),
+        "recursive mean, alpha 2 / (span + 1), from the first valid x; NaN for span - 1 rows and where x is NaN; "
+        "starts anew after more than span missing rows",
+        "ema(close, 12)",
+        odd=True,
+    ),
+    _memory(
+        "sma_cn",
+        (X, Slot("n", SlotKind.WINDOW, 1, MAX_WINDOW), _integer("m", 1, MAX_WINDOW)),
+        "recursive mean y = (m x + (n - m) y') / n, m at most n; starts and warms up as ema does with span n",
+        "sma_cn(close, 12, 2)",
+        odd=True,
+    ),
+    _memory("ts_days_since", (C,), "days since c was 1, 0 today; NaN until it was", "ts_days_since(returns > 0.05)"),
+    _memory("last_diff", (X,), "the latest value that differs from today's", "last_diff(close)", odd=True),
+    _memory("days_from_change", (X,), "days since x last changed", "days_from_change(close)", even=True),
+    _memory(
+        "hump",
+        (X, _number("h", 0, open_low=True)),
+        "moves from its last value toward x by at most h a day; NaN x gives NaN and keeps the state",
+        "hump(cs_rank(returns), 0.05)",
+        odd=True,
+    ),
+    _memory(
+        "trade_when",
+        (Slot("trigger", SlotKind.CONDITION), X, Slot("exit", SlotKind.CONDITION)),
+        "NaN where exit is 1, else x where trigger is 1, else what it was the day before",
+        "trade_when(volume > adv_shares(20), -returns, ts_count(returns > 0, 5) == 5)",
+        result=_SAME,
+    ),
+)
+
+_CROSS_SECTIONS = (
+    _cross("cs_rank", "average rank / count, in (0, 1]", idempotent=True, order_only=True),
+    _cross("cs_rank01", "(average rank - 1) / (count - 1), in [0, 1]", idempotent=True, order_only=True),
+    _cross("cs_zscore", "(x - mean) / std, ddof 1; NaN where constant", odd=True),
+    _cross("cs_demean", "x - mean", odd=True),
+    _cross(
+        "cs_scale",
+        "x times a over the sum of |x|; NaN where all are 0",
+        options=(Option("a", 1, 0, float("inf"), open_low=True, positional=True),),
+        example="cs_scale(returns, a=2)",
+        odd=True,
+    ),
+    _cross(
+        "cs_winsorize",
+        "x held within mean +- k std",
+        extra=(_number("k", 0, open_low=True),),
+        example="cs_winsorize(returns, 3)",
+        odd=True,
+    ),
+    _cross(
+        "cs_mad_clip",
+        "x held within median +- k * 1.4826 * median absolute deviation",
+        extra=(_number("k", 0, open_low=True),),
+        example="cs_mad_clip(returns, 3)",
+        odd=True,
+    ),
+    _cross(
+        "cs_quantile_clip",
+        "x held within the linear quantiles q and 1 - q",
+        extra=(_number("q", 0, 0.5, open_high=True),),
+        example="cs_quantile_clip(returns, 0.01)",
+    ),
+    _cross("cs_quantile_transform", "normal quantile of (average rank - 0.5) / count", order_only=True),
+    _cross(
+        "cs_bucket",
+        "floor((average rank - 0.5) / count * n), 0 .. n-1",
+        extra=(_integer("n", 2, 1000),),
+        example="cs_bucket(returns, 10)",
+        order_only=True,
+    ),
+    Operator(
+        "cs_resid",
+        (Y, X),
+        "residual of y on every x with intercept; members with a NaN are left out",
+        "cs_resid(returns, log(volume))",
+        _CROSS,
+        variadic=True,
+    ),
+)
+
+_GROUPS = (
+    _grouped("group_neutralize", "x - group mean; a group of one gives 0", odd=True),
+    _grouped("group_rank", "average rank / count within the group", idempotent=True, order_only=True),
+    _grouped("group_zscore", "(x - group mean) / group std; NaN where constant", odd=True),
+    _grouped("group_scale", "x over the group's sum of |x|; NaN where all are 0", odd=True),
+    _grouped("group_mean", "mean of the group", odd=True),
+    _grouped("group_sum", "sum of the group", odd=True),
+    _grouped("group_std", "standard deviation of the group, ddof 1", even=True),
+    _grouped("group_count", "members of the group with a valid x", even=True),
+    Operator(
+        "group_backfill",
+        (X, G, D),
+        "x, or where it is NaN the mean of the group's values of d rows, winsorised at 4 std",
+        "group_backfill(returns, sector, 5)",
+        _GROUP,
+        odd=(0,),
+    ),
+)
+
+_SHORTHANDS = (
+    _shorthand("adv", "dollar_volume", "average dollar volume: ts_mean(dollar_volume, d)"),
+    _shorthand("adv_shares", "volume", "average share volume: ts_mean(volume, d)"),
+)
+
+
+def _table(*parts: Iterable[Operator]) -> Mapping[str, Operator]:
+    table: dict[str, Operator] = {}
+    for operator in (row for part in parts for row in part):
+        if operator.name in table:
+            raise ValueError(f"operator {operator.name!r} is in the table already")
+        table[operator.name] = operator
+    return MappingProxyType(table)
+
+
+OPERATORS = _table(_ARITHMETIC, _LOGIC, _LAGS, _WINDOWS, _MEMORIES, _CROSS_SECTIONS, _GROUPS, _SHORTHANDS)
+
+
+def operators() -> Mapping[str, Operator]:
+    """The table: name to row, read-only, in the order of the documentation.
+
+    A row with `expands` is a shorthand: it never appears in a tree and has no values of its own.
+    """
+    return OPERATORS
