@@ -5,6 +5,7 @@
     AlphaSwarmError
     ├── ExpressionError (ValueError)      text or tree that is not a valid expression
     ├── FieldNotFound (KeyError)          a panel has no such field or group
+    │   └── UnknownField (ExpressionError)  an expression names it
     ├── UnknownName (KeyError)            no such panel, run, operator, engine, ...
     ├── DataInvalid (ValueError)          a table that breaks a rule; nothing was loaded
     ├── WeightsInvalid (ValueError)       weights that no portfolio may hold
@@ -38,6 +39,7 @@ __all__ = [
     "SpecInvalid",
     "StoreBusy",
     "StoreError",
+    "UnknownField",
     "UnknownName",
     "UnsafeArtifact",
     "WeightsInvalid",
@@ -126,6 +128,10 @@ class FieldNotFound(AlphaSwarmError, KeyError):
     """A panel does not hold the field or group that was named."""
 
     reason = Reason.DSL_FIELD
+
+
+class UnknownField(ExpressionError, FieldNotFound):
+    """An expression names a field or group that the panel does not hold."""
 
 
 class UnknownName(AlphaSwarmError, KeyError):
