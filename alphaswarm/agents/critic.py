@@ -1,0 +1,121 @@
+"""Rule-based critique of a trial: the same evidence always gets the same words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["Critique", "criticise"]
+
+# A t-value under this is what chance gives one candidate in twenty; the floor of every hurdle is 3.
+WEAK_T = 2.0
+FLOOR_T = 3.0
+# Proportional cost of one traded dollar in basis points, the default of the backtests.
+COST_BP = 5.0
+# Both sides, per day: holding five staggered tranches brings a fast signal to about 0.3.
+FAST_TURNOVER = 0.5
+THIN_COVERAGE = 0.7
+# Candidates whose metrics agree this closely rank the same names.
+SAME = 1e-6
+
+
+@dataclass(frozen=True)
+class Critique:
+    """What is wrong (`text`, stored with the trial) and what to try (`advice`, read by the proposer)."""
+
+    text: str
+    advice: str
+
+
+def criticise(metrics: Mapping[str, Any], earlier: Iterable[Mapping[str, Any]] = ()) -> Critique:
+    """Judge one trial by its evidence on the search window.
+
+    Args:
+        metrics: an evaluated trial's metrics by name (`rank_ic`, `rank_ic_t`, `turnover`, ...).
+        earlier: candidates of this run that came before, with `digest` and `metrics`.
+    """
+    faults: list[tuple[str, str]] = [
+        found
+        for found in (_strength(metrics), _cost(metrics), _coverage(metrics), _contradiction(metrics), _fading(metrics))
+        if found
+    ]
+    twin = _twin(metrics, earlier)
+    if twin:
+        faults.insert(0, (f"it ranks like candidate {twin[:12]}", "change the idea, not its scale or sign"))
+    if not faults:
+        return Critique("no fault found by the rules", "combine it with an idea that trades on something else")
+    return Critique("; ".join(text for text, _ in faults), "; ".join(dict.fromkeys(hint for _, hint in faults)))
+
+
+def _strength(metrics: Mapping[str, Any]) -> tuple[str, str] | None:
+    t = metrics.get("rank_ic_t")
+    if t is None:
+        why = (metrics.get("missing") or {}).get("rank_ic_t", "too few days with values")
+        return f"no evidence: {why}", "use shorter windows, or fields that are there on most days"
+    if abs(t) < WEAK_T:
+        return f"weak: RankIC t {t:.2f} is what chance gives", "leave this idea or change what it measures"
+    if abs(t) < FLOOR_T:
+        return (
+            f"not enough: RankIC t {t:.2f} is under {FLOOR_T:g}",
+            "vary the window, or take out what it is mixed with",
+        )
+    return None
+
+
+def _cost(metrics: Mapping[str, Any]) -> tuple[str, str] | None:
+    turnover, breakeven = metrics.get("turnover"), metrics.get("breakeven_bp")
+    if turnover is None or breakeven is None or breakeven >= COST_BP:
+        return None
+    if breakeven <= 0:
+        return f"earns nothing before costs (break-even {breakeven:.1f} bp)", "do not build on its direction"
+    text = f"pays for {breakeven:.1f} bp only, {COST_BP:g} bp is the default cost"
+    if turnover > FAST_TURNOVER:
+        return f"{text}; turnover {turnover:.2f} a day", "slow it down: decay_linear, ts_mean or a longer window"
+    return text, "look for a larger effect, it is slow already"
+
+
+def _coverage(metrics: Mapping[str, Any]) -> tuple[str, str] | None:
+    coverage = metrics.get("coverage")
+    if coverage is None or coverage >= THIN_COVERAGE:
+        return None
+    return f"covers {100 * coverage:.0f} % of the names", "use shorter windows, or a lower min_obs"
+
+
+def _contradiction(metrics: Mapping[str, Any]) -> tuple[str, str] | None:
+    rank_ic, sharpe = metrics.get("rank_ic"), metrics.get("sharpe")
+    t = metrics.get("rank_ic_t")
+    if rank_ic is None or sharpe is None or t is None or abs(t) < WEAK_T or rank_ic * sharpe >= 0:
+        return None
+    return (
+        f"ranks and money disagree: RankIC {rank_ic:.4f}, Sharpe {sharpe:.2f} before costs (as low-risk factors do)",
+        "neutralise it against volatility",
+    )
+
+
+def _fading(metrics: Mapping[str, Any]) -> tuple[str, str] | None:
+    decay = metrics.get("decay") or {}
+    values = sorted((int(h), entry.get("rank_ic")) for h, entry in decay.items() if isinstance(entry, Mapping))
+    known = [(h, value) for h, value in values if value is not None]
+    if len(known) < 2 or known[0][1] == 0:
+        return None
+    (first, start), (last, end) = known[0], known[-1]
+    if start * end < 0 and abs(end) > abs(start) / 2:
+        return f"turns its sign between {first} and {last} days", "it mixes two effects: split them by window"
+    return None
+
+
+def _twin(metrics: Mapping[str, Any], earlier: Iterable[Mapping[str, Any]]) -> str:
+    keys = ("rank_ic", "turnover", "coverage")
+    mine = [metrics.get(key) for key in keys]
+    if mine[0] is None:
+        return ""
+    for other in earlier:
+        theirs = [(other.get("metrics") or {}).get(key) for key in keys]
+        # Sign-blind: the negation of a factor is the same idea.
+        same = (
+            a is not None and b is not None and abs(abs(a) - abs(b)) <= SAME for a, b in zip(mine, theirs, strict=True)
+        )
+        if all(same):
+            return str(other.get("digest", ""))
+    return ""

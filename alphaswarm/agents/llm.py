@@ -1,0 +1,444 @@
+"""A chat endpoint that speaks the OpenAI protocol, made safe to rely on.
+
+At the start a probe finds the strongest way to constrain replies that the endpoint really obeys:
+strict JSON schema, GBNF grammar (llama.cpp), JSON object, plain text. Every call is held to hard
+limits, faults are retried a few times and then typed, replies are kept by the hash of their
+request, and the key is neither logged nor stored.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from alphaswarm.core.errors import BudgetExceeded, ProviderError
+from alphaswarm.core.files import atomic_write
+from alphaswarm.core.runtime import Clock, SystemClock
+from alphaswarm.core.summary import canonical_json
+
+if TYPE_CHECKING:
+    import openai
+
+__all__ = ["LlmClient", "LlmConfig", "LlmReply", "Rung"]
+
+OPENAI_URL = "https://api.openai.com/v1"
+ATTEMPTS = 4
+FIRST_WAIT_SECONDS = 0.5
+# A server may ask for patience; beyond this a person should decide.
+LONGEST_WAIT_SECONDS = 60.0
+# Where a server reports no usage: about three characters a token.
+CHARACTERS_PER_TOKEN = 3
+# Parameters that some models refuse, and what to send instead.
+OPTIONAL_PARAMETERS: dict[str, str | None] = {
+    "temperature": None,
+    "seed": None,
+    "max_tokens": "max_completion_tokens",
+}
+# The probe's constraints demand a word that its prompt does not: only a server that obeys them says it.
+PROBE_WORD = "zebra"
+
+
+class Rung(StrEnum):
+    """How replies are constrained, strongest first."""
+
+    SCHEMA = "schema"
+    GRAMMAR = "grammar"
+    JSON = "json"
+    TEXT = "text"
+
+
+@dataclass(frozen=True)
+class LlmConfig:
+    """Where the model is and how much it may be used.
+
+    Attributes:
+        base_url: of the endpoint; None is OpenAI.
+        model: None takes the only model that the endpoint lists.
+        api_key: None for local servers.
+        rung: None lets the probe choose; a value is probed alone.
+        timeout: seconds for one call, waiting included.
+        reply_tokens: cap of one reply.
+        max_calls, max_tokens, max_seconds: hard limits of a run.
+    """
+
+    base_url: str | None = None
+    model: str | None = None
+    api_key: str | None = field(default=None, repr=False)
+    rung: Rung | None = None
+    timeout: float = 120.0
+    reply_tokens: int = 1200
+    max_calls: int = 1000
+    max_tokens: int = 2_000_000
+    max_seconds: float = 3600.0
+
+    @classmethod
+    def from_environment(cls, environ: Mapping[str, str]) -> LlmConfig:
+        """From ``ALPHASWARM_LLM_BASE_URL``, ``_MODEL`` and ``_API_KEY`` (else ``OPENAI_API_KEY``)."""
+        return cls(
+            base_url=environ.get("ALPHASWARM_LLM_BASE_URL") or None,
+            model=environ.get("ALPHASWARM_LLM_MODEL") or None,
+            api_key=environ.get("ALPHASWARM_LLM_API_KEY") or environ.get("OPENAI_API_KEY") or None,
+        )
+
+
+@dataclass(frozen=True)
+class LlmReply:
+    """What the model said. `finish` is stop, length (cut off) or refusal; `spent` what it cost."""
+
+    text: str
+    finish: str
+    spent: Mapping[str, float]
+
+
+class _Unfit(ProviderError):
+    """The endpoint refused this shape of request."""
+
+
+class LlmClient:
+    """Asks one model.
+
+    Args:
+        config: where and how much.
+        cache: directory for requests and replies by hash; None keeps nothing.
+        clock: for durations.
+        sleep: for waits between attempts.
+    """
+
+    def __init__(
+        self,
+        config: LlmConfig,
+        *,
+        cache: Path | None = None,
+        clock: Clock | None = None,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self.config = config
+        self.model = config.model or ""
+        self.rung = config.rung or Rung.TEXT
+        self.start_spent: dict[str, float] = {}
+        self._cache = cache
+        self._clock = clock or SystemClock()
+        self._sleep = sleep
+        self._client: openai.AsyncOpenAI | None = None
+        self._dropped: set[str] = set()
+
+    async def start(self) -> None:
+        """Find the model and the strongest rung that the endpoint obeys.
+
+        Raises:
+            ProviderError: no endpoint, no such model, a refused key, or nothing that answers.
+            BudgetExceeded: the limits are too small for the probe.
+        """
+        if not self.model:
+            self.model = await self._only_model()
+        if self._found_before():
+            return
+        spent: dict[str, float] = {}
+        last: ProviderError | None = None
+        for rung in [self.config.rung] if self.config.rung else list(Rung):
+            messages, extra = _probe(rung)
+            try:
+                reply = await self._ask(messages, extra, temperature=0.0, seed=0, tokens=60, spent=spent, attempts=2)
+            except _Unfit as refused:
+                last = refused
+                continue
+            spent = add_spent(spent, reply.spent)
+            if _obeyed(rung, reply):
+                self.rung, self.start_spent = rung, spent
+                self._keep("probe", {"model": self.model, "rung": rung, "spent": spent})
+                return
+        said = str(last) if last else "the probe's answer did not keep to what was asked"
+        raise ProviderError(f"no way of asking {self.model} at {self._where()} works: {said}")
+
+    async def ask(
+        self,
+        messages: Sequence[Mapping[str, str]],
+        *,
+        schema: Mapping[str, Any],
+        grammar: str,
+        temperature: float,
+        seed: int,
+        spent: Mapping[str, float],
+    ) -> LlmReply:
+        """The model's reply, from the cache when the same was asked before.
+
+        Args:
+            messages: role and content.
+            schema: JSON schema of the reply, for the schema rung.
+            grammar: GBNF of the reply, for the grammar rung.
+            temperature: of sampling.
+            seed: of sampling, where the server honours one.
+            spent: totals of the run so far, for the limits.
+
+        Raises:
+            BudgetExceeded: a limit is met; nothing was asked.
+            ProviderError: the endpoint failed for good.
+        """
+        extra = _constraint(self.rung, schema, grammar)
+        return await self._ask(
+            messages, extra, temperature=temperature, seed=seed, tokens=self.config.reply_tokens, spent=spent
+        )
+
+    async def close(self) -> None:
+        """Give back the connections."""
+        if self._client is not None:
+            await self._client.close()
+            self._client = None
+
+    async def _ask(
+        self,
+        messages: Sequence[Mapping[str, str]],
+        extra: Mapping[str, Any],
+        *,
+        temperature: float,
+        seed: int,
+        tokens: int,
+        spent: Mapping[str, float],
+        attempts: int = ATTEMPTS,
+    ) -> LlmReply:
+        request = {
+            "model": self.model,
+            "messages": [dict(message) for message in messages],
+            "temperature": temperature,
+            "seed": seed,
+            "max_tokens": tokens,
+            **extra,
+        }
+        key = hashlib.sha256(canonical_json(request)).hexdigest()
+        known = self._cached(key)
+        if known is not None:
+            return known
+        seconds = self._left(spent)
+        began = self._clock.monotonic()
+        try:
+            async with asyncio.timeout(seconds):
+                text, finish, used = await self._attempts(request, attempts, began + seconds)
+        except TimeoutError:
+            raise BudgetExceeded(f"the limit of {self.config.max_seconds:g} s of model time was met") from None
+        took = self._clock.monotonic() - began
+        reply = LlmReply(self._scrub(text), finish, {"calls": 1, "tokens": used, "seconds": round(took, 3)})
+        self._keep(
+            key, {"request": request, "reply": {"text": reply.text, "finish": finish, "spent": dict(reply.spent)}}
+        )
+        return reply
+
+    def _left(self, spent: Mapping[str, float]) -> float:
+        """Seconds that are left, once calls and tokens are left too."""
+        limits = {
+            "calls": self.config.max_calls,
+            "tokens": self.config.max_tokens,
+            "seconds": self.config.max_seconds,
+        }
+        for name, limit in limits.items():
+            if spent.get(name, 0) >= limit:
+                raise BudgetExceeded(f"the limit of {limit:g} model {name} was met")
+        return self.config.max_seconds - spent.get("seconds", 0)
+
+    async def _attempts(self, request: dict[str, Any], attempts: int, deadline: float) -> tuple[str, str, int]:
+        """Try until something usable comes, waiting as told between tries."""
+        fault = ""
+        for attempt in range(attempts):
+            wait, fault = FIRST_WAIT_SECONDS * 2**attempt, ""
+            try:
+                return _read(await self._send(request), request)
+            except _Retry as retry:
+                fault = self._scrub(str(retry))
+                wait = retry.after if retry.after is not None else wait
+            if wait > LONGEST_WAIT_SECONDS:
+                raise ProviderError(f"{self._where()} asks to wait {wait:g} s: {fault}; resume later")
+            if self._clock.monotonic() + wait > deadline:
+                raise BudgetExceeded(f"the limit of {self.config.max_seconds:g} s of model time leaves no time to wait")
+            if attempt + 1 < attempts:
+                await self._sleep(wait)
+        if fault.startswith("status 5"):
+            raise _Unfit(f"{self._where()} failed {attempts} times: {fault}")
+        raise ProviderError(f"{self._where()} failed {attempts} times: {fault}; resume later")
+
+    async def _send(self, request: dict[str, Any]) -> Any:
+        """One request, its faults sorted into: try again, wrong shape, for good."""
+        import openai
+
+        while True:
+            try:
+                async with asyncio.timeout(self.config.timeout):
+                    return await self._connected().chat.completions.create(**self._adapted(request))
+            except openai.RateLimitError as error:
+                if error.code == "insufficient_quota":
+                    raise ProviderError(f"{self._where()}: the account's quota is spent") from None
+                raise _Retry("status 429, too many requests", _retry_after(error.response.headers)) from None
+            except (openai.AuthenticationError, openai.PermissionDeniedError) as error:
+                raise ProviderError(f"{self._where()} refused the key (status {error.status_code})") from None
+            except openai.APIStatusError as error:
+                said = self._scrub(error.message)[:300]
+                if error.status_code >= 500 or error.status_code in {408, 409}:
+                    after = _retry_after(error.response.headers)
+                    raise _Retry(f"status {error.status_code}: {said}", after) from None
+                if not self._adapt(error, request):
+                    raise _Unfit(f"{self._where()} refused the request (status {error.status_code}): {said}") from None
+            except (openai.APITimeoutError, TimeoutError):
+                raise _Retry(f"no answer within {self.config.timeout:g} s", None) from None
+            except openai.APIConnectionError as error:
+                raise _Retry(f"no connection: {self._scrub(repr(error.__cause__ or error))[:200]}", None) from None
+            except (openai.APIError, ValueError) as error:  # an answer that is no JSON, or of another shape
+                raise _Retry(f"unreadable answer: {self._scrub(str(error))[:200]}", None) from None
+
+    def _adapted(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        sent = dict(request)
+        for name in self._dropped & set(sent):
+            value = sent.pop(name)
+            instead = OPTIONAL_PARAMETERS[name]
+            if instead:
+                sent[instead] = value
+        return sent
+
+    def _adapt(self, error: openai.APIStatusError, request: Mapping[str, Any]) -> bool:
+        """Note a parameter that the model does not take; False when there is none such."""
+        about = f"{error.param or ''} {error.message}"
+        for name in OPTIONAL_PARAMETERS:
+            if name in about and name in request and name not in self._dropped:
+                self._dropped.add(name)
+                return True
+        return False
+
+    def _connected(self) -> openai.AsyncOpenAI:
+        import openai
+
+        if self._client is None:
+            self._client = openai.AsyncOpenAI(
+                api_key=self.config.api_key or "none",
+                base_url=self.config.base_url or OPENAI_URL,
+                max_retries=0,  # tried again here, within the limits
+                timeout=self.config.timeout,
+            )
+        return self._client
+
+    async def _only_model(self) -> str:
+        import openai
+
+        if self.config.base_url is None:
+            raise ProviderError("ALPHASWARM_LLM_MODEL must name a model, or ALPHASWARM_LLM_BASE_URL an endpoint")
+        try:
+            async with asyncio.timeout(self.config.timeout):
+                models = [model.id async for model in self._connected().models.list()]
+        except (openai.OpenAIError, ValueError, TimeoutError) as error:
+            raise ProviderError(f"{self._where()} can't be asked for its models: {self._scrub(str(error))}") from None
+        if len(models) != 1:
+            listed = ", ".join(sorted(models)[:20]) or "none"
+            raise ProviderError(f"ALPHASWARM_LLM_MODEL must name a model; {self._where()} offers: {listed}")
+        return models[0]
+
+    def _keep(self, name: str, value: Mapping[str, Any]) -> None:
+        if self._cache is not None:
+            text = json.dumps(value, ensure_ascii=True, indent=1, sort_keys=True)
+            atomic_write(self._cache / f"{name}.json", self._scrub(text).encode())
+
+    def _kept(self, name: str) -> dict[str, Any]:
+        """What was kept under `name`; empty when it is absent or damaged, and is then asked for again."""
+        if self._cache is None:
+            return {}
+        try:
+            kept = json.loads((self._cache / f"{name}.json").read_text("utf-8"))
+        except (OSError, ValueError):
+            return {}
+        return kept if isinstance(kept, dict) else {}
+
+    def _found_before(self) -> bool:
+        """Take over what an earlier start of this run found, so that a resumed run asks in the same way."""
+        kept = self._kept("probe")
+        if kept.get("model") != self.model or kept.get("rung") not in (
+            [self.config.rung] if self.config.rung else [*Rung]
+        ):
+            return False
+        self.rung, self.start_spent = Rung(kept["rung"]), dict(kept.get("spent") or {})
+        return True
+
+    def _cached(self, key: str) -> LlmReply | None:
+        try:
+            reply = self._kept(key)["reply"]
+            return LlmReply(str(reply["text"]), str(reply["finish"]), dict(reply["spent"]))
+        except (KeyError, TypeError, ValueError):
+            return None
+
+    def _where(self) -> str:
+        parts = urlsplit(self.config.base_url or OPENAI_URL)
+        return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"  # no user, no query
+
+    def _scrub(self, text: str) -> str:
+        key = self.config.api_key
+        return text.replace(key, "***") if key else text
+
+
+class _Retry(Exception):
+    def __init__(self, message: str, after: float | None) -> None:
+        super().__init__(message)
+        self.after = after
+
+
+def add_spent(first: Mapping[str, float], second: Mapping[str, float]) -> dict[str, float]:
+    """Sum by name."""
+    return {name: first.get(name, 0) + second.get(name, 0) for name in sorted(set(first) | set(second))}
+
+
+def _retry_after(headers: Mapping[str, str]) -> float | None:
+    """Seconds that the server asks for; dates and nonsense count as not said."""
+    try:
+        seconds = float(headers.get("retry-after", ""))
+    except ValueError:
+        return None
+    return seconds if 0 <= seconds < float("inf") else None
+
+
+def _constraint(rung: Rung, schema: Mapping[str, Any], grammar: str) -> dict[str, Any]:
+    if rung is Rung.SCHEMA:
+        named = {"name": "reply", "strict": True, "schema": dict(schema)}
+        return {"response_format": {"type": "json_schema", "json_schema": named}}
+    if rung is Rung.GRAMMAR:
+        return {"extra_body": {"grammar": grammar}}
+    return {"response_format": {"type": "json_object"}} if rung is Rung.JSON else {}
+
+
+def _probe(rung: Rung) -> tuple[list[dict[str, str]], dict[str, Any]]:
+    word = {"type": "string", "enum": [PROBE_WORD]}
+    schema = {"type": "object", "properties": {"word": word}, "required": ["word"], "additionalProperties": False}
+    asked = 'Say hello as a JSON object such as {"word": "hello"}.' if rung is Rung.JSON else "Say hello."
+    return [{"role": "user", "content": asked}], _constraint(rung, schema, f'root ::= "{PROBE_WORD}"')
+
+
+def _obeyed(rung: Rung, reply: LlmReply) -> bool:
+    text = reply.text.strip()
+    if rung is Rung.TEXT:
+        return bool(text)
+    if rung is Rung.GRAMMAR:
+        return text == PROBE_WORD
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return False
+    return isinstance(value, dict) and (rung is Rung.JSON or value == {"word": PROBE_WORD})
+
+
+def _read(completion: Any, request: Mapping[str, Any]) -> tuple[str, str, int]:
+    """Text, how it ended and tokens used; whatever else the server sent is not looked at."""
+    choices = getattr(completion, "choices", None)
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    message = getattr(choice, "message", None)
+    if choice is None or message is None:
+        raise _Retry("unreadable answer: it holds no message", None)
+    content, refusal = getattr(message, "content", None), getattr(message, "refusal", None)
+    text = content if isinstance(content, str) else ""
+    finish = "length" if choice.finish_reason == "length" else "stop"
+    if (isinstance(refusal, str) and refusal) or choice.finish_reason == "content_filter":
+        text, finish = str(refusal or ""), "refusal"
+    usage = getattr(completion, "usage", None)
+    used = getattr(usage, "total_tokens", None)
+    if not isinstance(used, int) or used <= 0:
+        asked = sum(len(message["content"]) for message in request["messages"])
+        used = (asked + len(text)) // CHARACTERS_PER_TOKEN + 1
+    return text, finish, used

@@ -1,0 +1,220 @@
+"""The default without a key: a seeded, typed genetic search over the grammar.
+
+It begins with published formulas, then breeds from what ranked best: mutation, crossover, a partner
+combined in a typical form, or a fresh idea. Selection is by tournament on the strength of the
+RankIC, longer formulas pay for their length, and only formulas that rank in a new way are proposed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from alphaswarm.agents.proposers.base import PROPOSERS, Proposal, ProposalRequest
+from alphaswarm.agents.proposers.ideas import combined, fresh_idea
+from alphaswarm.agents.proposers.known import known_formulas
+from alphaswarm.core.errors import ExpressionError
+from alphaswarm.core.runtime import make_rng
+from alphaswarm.dsl import Expr, call, crossover, mutate, parse, random_expr
+
+__all__ = ["SearchProposer", "same_ranking"]
+
+# What the next generation is bred by, and how often.
+BREEDING = {"mutate": 0.35, "crossover": 0.15, "combine": 0.2, "idea": 0.2, "random": 0.1}
+POOL = 20
+TOURNAMENT = 3
+# t-value that a formula must bring more for each node: short formulas repeat better.
+PARSIMONY = 0.02
+MAX_NODES, MAX_DEPTH = 30, 8
+LOOKBACK_SHARE = 4
+TRIES = 60
+# Operators that leave the order within a day as it is, or turn it round.
+MONOTONE = frozenset({"neg", "cs_rank", "cs_zscore", "cs_demean", "cs_scale", "cs_quantile_transform"})
+
+Breeder = Callable[[np.random.Generator], tuple[Expr, tuple[str, ...], str] | None]
+
+
+class SearchProposer:
+    """Genetic search; a pure function of the seed, the round and the run's history."""
+
+    name = "search"
+    notice = "no LLM: seeded genetic search, begun with published formulas"
+    batch = 5
+    uses_memory = False
+
+    async def start(self) -> None:
+        """Nothing is needed."""
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+    async def propose(self, request: ProposalRequest) -> Sequence[Proposal]:
+        """Known formulas while there are any, then children and fresh ideas."""
+        tried = {str(candidate.get("source", "")) for candidate in request.history}
+        proposals = [
+            Proposal(formula.expression, f"{formula.idea} ({formula.citation})", f"known:{formula.name}")
+            for formula in known_formulas(request.fields, request.rows)
+            if f"known:{formula.name}" not in tried
+        ][: request.count]
+        had = _rankings(request.history)
+        had |= {same_ranking(parse(proposal.expression)) for proposal in proposals}
+        rng = make_rng(request.seed, "propose", request.round)
+        generation = _Generation(request)
+        while len(proposals) < request.count:
+            child = generation.child(rng, had)
+            if child is None:
+                break
+            proposals.append(child)
+        return proposals
+
+
+class _Generation:
+    """Breeds one generation from the pool of the best."""
+
+    def __init__(self, request: ProposalRequest) -> None:
+        self._request = request
+        self._pool = _pool(request.history)
+        self._longest = request.rows // LOOKBACK_SHARE
+        self._breeders: dict[str, Breeder] = {
+            "mutate": self._mutate,
+            "crossover": self._crossover,
+            "combine": self._combine,
+            "idea": self._idea,
+            "random": self._random,
+        }
+
+    def child(self, rng: np.random.Generator, had: set[str]) -> Proposal | None:
+        """A formula that ranks unlike all in `had`, which it joins; None when none was found."""
+        names = list(BREEDING)
+        for _ in range(TRIES):
+            name = names[int(rng.choice(len(names), p=list(BREEDING.values())))]
+            try:
+                bred = self._breeders[name](rng)
+                if bred is None:
+                    continue
+                expression = parse(str(bred[0]))
+                key = same_ranking(expression)
+            except ExpressionError:  # beyond the caps of the language
+                continue
+            if key in had or not self._fits(expression):
+                continue
+            had.add(key)
+            return Proposal(str(expression), bred[2], f"search:{name}", bred[1])
+        return None
+
+    def _fits(self, expression: Expr) -> bool:
+        return (
+            bool(expression.fields)
+            and expression.nodes <= MAX_NODES
+            and expression.depth <= MAX_DEPTH
+            and expression.warmup <= self._longest
+        )
+
+    def _mutate(self, rng: np.random.Generator) -> tuple[Expr, tuple[str, ...], str] | None:
+        parent = self._parent(rng)
+        if parent is None:
+            return None
+        child = mutate(_oriented(parent), rng, self._request.fields)
+        return child, (parent["digest"],), f"a variation of {parent['digest'][:12]}"
+
+    def _crossover(self, rng: np.random.Generator) -> tuple[Expr, tuple[str, ...], str] | None:
+        first, second = self._parent(rng), self._parent(rng)
+        if first is None or second is None or first is second:
+            return None
+        child = crossover(_oriented(first), _oriented(second), rng)
+        return (
+            child,
+            (first["digest"], second["digest"]),
+            f"{first['digest'][:12]} with a part of {second['digest'][:12]}",
+        )
+
+    def _combine(self, rng: np.random.Generator) -> tuple[Expr, tuple[str, ...], str] | None:
+        parent = self._parent(rng)
+        if parent is None:
+            return None
+        text, how = combined(str(_oriented(parent)), rng, self._request.fields, self._request.groups)
+        return parse(text), (parent["digest"],), f"{parent['digest'][:12]} {how}"
+
+    def _idea(self, rng: np.random.Generator) -> tuple[Expr, tuple[str, ...], str] | None:
+        return parse(fresh_idea(rng, self._request.fields)), (), "a fresh idea in a typical form"
+
+    def _random(self, rng: np.random.Generator) -> tuple[Expr, tuple[str, ...], str] | None:
+        return random_expr(rng, self._request.fields, self._request.groups), (), "drawn at random"
+
+    def _parent(self, rng: np.random.Generator) -> Mapping[str, Any] | None:
+        """The fittest of a few drawn from the pool; the pool is sorted, so that is the smallest place."""
+        if not self._pool:
+            return None
+        return self._pool[int(rng.integers(len(self._pool), size=TOURNAMENT).min())]
+
+
+def same_ranking(expression: Expr) -> str:
+    """The digest of what is left when everything that keeps or turns the order of a day is taken off.
+
+    Two formulas with the same digest have the same RankIC up to its sign.
+    """
+    node = expression
+    while node.kind == "call":
+        inner = _inner(node)
+        if inner is None:
+            break
+        node = inner
+    return node.digest
+
+
+def _inner(node: Expr) -> Expr | None:
+    if node.op in MONOTONE:
+        return node.args[0]
+    if node.op in {"mul", "add", "sub", "div"}:
+        # Constants scale and shift; a sum of two is left alone.
+        first, second = node.args
+        if second.kind == "number" and not (node.op in {"mul", "div"} and second.value == 0):
+            return first
+        if first.kind == "number" and node.op != "div" and not (node.op == "mul" and first.value == 0):
+            return second
+    return None
+
+
+def _rankings(history: Sequence[Mapping[str, Any]]) -> set[str]:
+    known: set[str] = set()
+    for candidate in history:
+        try:
+            known.add(same_ranking(parse(candidate.get("expression") or candidate["text"])))
+        except ExpressionError:
+            continue
+    return known
+
+
+def _fitness(candidate: Mapping[str, Any]) -> float:
+    strength: float = abs(candidate["metrics"]["rank_ic_t"])
+    return strength - PARSIMONY * parse(candidate["expression"]).nodes
+
+
+def _pool(history: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """The fittest first; of candidates that rank alike only the fittest."""
+    judged = [c for c in history if (c.get("metrics") or {}).get("rank_ic_t") is not None]
+    judged.sort(key=lambda c: (-_fitness(c), c["digest"]))
+    pool: list[Mapping[str, Any]] = []
+    behaviours: set[float] = set()
+    for candidate in judged:
+        behaviour = round(abs(candidate["metrics"]["rank_ic_t"]), 9)
+        if behaviour not in behaviours:
+            behaviours.add(behaviour)
+            pool.append(candidate)
+    return pool[:POOL]
+
+
+def _oriented(candidate: Mapping[str, Any]) -> Expr:
+    """The candidate's formula, turned so that high values were followed by high returns."""
+    expression = parse(candidate["expression"])
+    if candidate["metrics"]["rank_ic_t"] >= 0:
+        return expression
+    return expression.args[0] if expression.op == "neg" else call("neg", expression)
+
+
+@PROPOSERS.register("search")
+def _make(environ: Mapping[str, str], directory: Path) -> SearchProposer:  # noqa: ARG001 - needs nothing
+    return SearchProposer()

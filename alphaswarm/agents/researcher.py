@@ -1,0 +1,419 @@
+"""`AlphaResearcher`: the loop from an intent to evaluated, criticised and stored candidates.
+
+recall -> propose -> validate -> deduplicate -> evaluate -> critique -> store -> decide, round after
+round, as a flat graph whose state is saved after each node. A node that was cut off runs again from
+its start; whatever it had done is found again by content key, so nothing is done twice.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from langgraph.errors import GraphDrained
+from langgraph.graph import END, START, StateGraph
+from langgraph.runtime import RunControl
+
+from alphaswarm.agents.checkpoint import forget_old, open_checkpoint
+from alphaswarm.agents.critic import criticise
+from alphaswarm.agents.proposers.base import ProposalRequest, Proposer
+from alphaswarm.agents.state import Candidate, RunState
+from alphaswarm.agents.tools import Tools
+from alphaswarm.core.errors import BudgetExceeded, ProviderError, SpecInvalid
+
+if TYPE_CHECKING:
+    import mcp
+    from langchain_core.runnables import RunnableConfig
+    from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+    from langgraph.graph.state import CompiledStateGraph
+
+__all__ = ["AlphaResearcher"]
+
+# Rounds in a row without one new trial after which a run ends: what is left is known already.
+PATIENCE = 30
+MEMORY_HITS = 5
+# What of a trial stays in the state; all of it is in the ledger.
+KEPT_METRICS = (
+    "ic",
+    "ic_t",
+    "icir",
+    "rank_ic",
+    "rank_ic_t",
+    "rank_icir",
+    "turnover",
+    "coverage",
+    "breakeven_bp",
+    "sharpe",
+    "n_days",
+)
+# new: paid from the budget; recalled: known to the ledger; the others by the status they ended with.
+COUNTED = ("new", "recalled", "evaluated", "refused", "invalid", "failed", "duplicate")
+# Advice after a candidate that was not measured.
+REFUSED = {
+    "refused": "use shorter windows, or fields that are there on most days",
+    "invalid": "use only the fields and operators listed",
+    "failed": "answer with the JSON object only",
+}
+NODES = ("recall", "propose", "validate", "deduplicate", "evaluate", "critique", "store", "decide")
+
+Event = dict[str, Any]
+
+
+class AlphaResearcher:
+    """One research run. Everything it knows of the world comes through `client`.
+
+    Args:
+        client: a connected MCP client; in process ``mcp.Client(create_server(workspace))``.
+        proposer: where candidates come from.
+        run: id of a run that holds its lease; also the key of the checkpoint.
+        panel: name of the panel.
+        horizon: days ahead.
+        budget: new trials to make. Known ones are recalled free; an invalid or failed proposal costs one.
+        seed: of all randomness.
+        intent: what the user looks for, in words.
+        checkpoint: file that holds the run's state.
+        on_event: called with small dicts while the run goes on: always `phase`, `run`, `round`,
+            `budget: {new, total}`; with a phase that is about one candidate also `candidate`.
+        patience: rounds in a row without a new trial after which the run ends.
+    """
+
+    def __init__(
+        self,
+        client: mcp.Client,
+        proposer: Proposer,
+        *,
+        run: str,
+        panel: str,
+        horizon: int,
+        budget: int,
+        seed: int,
+        intent: str = "",
+        checkpoint: Path,
+        on_event: Callable[[Event], None] | None = None,
+        patience: int = PATIENCE,
+    ) -> None:
+        if budget < 1 or patience < 1:
+            raise SpecInvalid(f"budget and patience must be at least 1, got {budget} and {patience}")
+        self._tools = Tools(client)
+        self._proposer = proposer
+        self._run = run
+        self._config: dict[str, Any] = {
+            "panel": panel,
+            "horizon": horizon,
+            "budget": budget,
+            "seed": seed,
+            "intent": intent,
+            "proposer": proposer.name,
+            "patience": patience,
+        }
+        self._checkpoint = checkpoint
+        self._on_event = on_event
+        self._control = RunControl()
+        self._saver: AsyncSqliteSaver | None = None
+
+    def stop(self) -> None:
+        """Ask the run to stop after the node that is at work. Safe from any thread or signal handler."""
+        self._control.request_drain("asked to stop")
+
+    async def run(self) -> dict[str, Any]:
+        """Start the run, or go on where its checkpoint is, until it ends.
+
+        Returns:
+            `run`, `outcome` ("complete": budget spent; "exhausted": nothing new is left; "stopped":
+            asked to; "limit": calls, tokens or seconds are spent), `message`, `rounds`, `counts`
+            (see `COUNTED`), `spent`, `candidates` (see `state.Candidate`). A stopped or limited run
+            goes on when called again.
+
+        Raises:
+            ProviderError, StoreError: the surroundings failed; the run can be resumed.
+            SpecInvalid: the checkpoint belongs to a run with another configuration.
+        """
+        await self._tools.check()
+        await self._proposer.start()
+        async with open_checkpoint(self._checkpoint) as saver:
+            self._saver = saver
+            graph = self._graph(saver)
+            where: RunnableConfig = {"configurable": {"thread_id": self._run}, "recursion_limit": 1_000_000}
+            before = await graph.aget_state(where)
+            self._check_same(before.values)
+            outcome, message = "", ""
+            if before.next or not before.values:
+                start = None if before.values else self._initial()
+                try:
+                    await graph.ainvoke(start, where, durability="sync", control=self._control)
+                except GraphDrained:
+                    outcome, message = "stopped", "stopped as asked; resume goes on from here"
+                except BudgetExceeded as limit:
+                    outcome, message = "limit", f"{limit}; resume with a higher limit goes on from here"
+            state = (await graph.aget_state(where)).values
+            await self._proposer.close()
+        return {
+            "run": self._run,
+            "outcome": outcome or state["outcome"],
+            "message": message or state["message"],
+            "rounds": state["round"],
+            "counts": state["counts"],
+            "spent": state["spent"],
+            "candidates": state["candidates"],
+        }
+
+    def _initial(self) -> RunState:
+        return {
+            "config": self._config,
+            "facts": {},
+            "round": 0,
+            "memory": [],
+            "batch": [],
+            "candidates": [],
+            "seen": [],
+            "counts": dict.fromkeys(COUNTED, 0),
+            "spent": {},
+            "stale": 0,
+            "advice": "",
+            "outcome": "",
+            "message": "",
+        }
+
+    def _check_same(self, state: Mapping[str, Any]) -> None:
+        stored = state.get("config", self._config)
+        other = sorted(key for key in self._config if stored.get(key) != self._config[key])
+        if other:
+            shown = ", ".join(f"{key}={stored.get(key)!r}, not {self._config[key]!r}" for key in other)
+            raise SpecInvalid(f"run {self._run} must be resumed as it was started: {shown}")
+
+    def _graph(self, saver: AsyncSqliteSaver) -> CompiledStateGraph[RunState, None, RunState, RunState]:
+        graph: StateGraph[RunState] = StateGraph(RunState)
+        for name in NODES:
+            graph.add_node(name, getattr(self, f"_{name}"))
+        graph.add_edge(START, NODES[0])
+        for first, second in pairwise(NODES):
+            graph.add_edge(first, second)
+        graph.add_conditional_edges(
+            NODES[-1], lambda state: END if state["outcome"] else NODES[0], {END: END, NODES[0]: NODES[0]}
+        )
+        return graph.compile(checkpointer=saver)
+
+    # The nodes. Each returns what it changes; none changes what it was handed.
+
+    async def _recall(self, state: RunState) -> RunState:
+        """Ask what the panel offers (once) and what the memory knows."""
+        await self._tools.check()
+        if self._saver is not None:
+            await forget_old(self._saver, self._run)
+        facts = state["facts"] or await self._panel_facts()
+        hits: list[dict[str, Any]] = []
+        if self._proposer.uses_memory:
+            text = " ".join(filter(None, [self._config["intent"], state["advice"]])) or "alpha factor"
+            answer = await self._tools.call("data_alphas_search", {"text": text[:500], "k": MEMORY_HITS})
+            hits = [_hit(found) for found in answer.value.get("results", [])[:MEMORY_HITS]]
+        self._tell("recall", state, memory=len(hits))
+        return {"facts": facts, "memory": hits}
+
+    async def _propose(self, state: RunState) -> RunState:
+        """Ask the proposer for the next batch."""
+        left = self._config["budget"] - state["counts"]["new"]
+        request = ProposalRequest(
+            seed=self._config["seed"],
+            round=state["round"],
+            count=max(1, min(self._proposer.batch, left)),
+            fields=tuple(state["facts"]["fields"]),
+            groups=tuple(state["facts"]["groups"]),
+            rows=state["facts"]["rows"],
+            horizon=self._config["horizon"],
+            intent=self._config["intent"],
+            history=tuple(state["candidates"]),
+            memory=tuple(state["memory"]),
+            advice=state["advice"],
+            spent=state["spent"],
+        )
+        proposals = (await self._proposer.propose(request))[: request.count]
+        spent = dict(state["spent"])
+        batch: list[Candidate] = []
+        for proposal in proposals:
+            for name, amount in proposal.spent.items():
+                spent[name] = spent.get(name, 0) + amount
+            candidate: Candidate = {
+                "round": state["round"],
+                "text": proposal.expression,
+                "rationale": proposal.rationale,
+                "source": proposal.source or self._proposer.name,
+                "parents": list(proposal.parents),
+                "status": "failed" if proposal.failure else "proposed",
+            }
+            if proposal.failure:
+                candidate["error"] = proposal.failure
+            batch.append(candidate)
+        self._tell("propose", state, proposals=len(batch), spent=spent)
+        return {"batch": batch, "spent": spent}
+
+    async def _validate(self, state: RunState) -> RunState:
+        """Let the server parse and check each proposal; this counts nothing."""
+        batch = []
+        for candidate in state["batch"]:
+            if candidate["status"] != "proposed":
+                batch.append(candidate)
+                continue
+            answer = await self._tools.call(
+                "data_alphas_validate", {"expression": candidate["text"], "panel": self._config["panel"]}
+            )
+            checked = candidate.copy()
+            if answer.refused or answer.value.get("valid") is False:
+                checked["status"] = "invalid"
+                checked["error"] = answer.message or str(answer.value.get("message", ""))
+                checked["digest"] = hashlib.sha256(candidate["text"].encode("utf-8", "replace")).hexdigest()
+            else:
+                checked["status"] = "valid"
+                checked["digest"] = str(answer.value["digest"])
+                checked["expression"] = str(answer.value["expression"])
+            batch.append(checked)
+        return {"batch": batch}
+
+    async def _deduplicate(self, state: RunState) -> RunState:
+        """Drop what this run has had already. What other runs had is recalled free by `evaluate`."""
+        seen = set(state["seen"])
+        batch = []
+        for candidate in state["batch"]:
+            digest = candidate.get("digest")
+            if digest in seen:
+                batch.append(candidate | {"status": "duplicate"})
+                continue
+            if digest:
+                seen.add(digest)
+            batch.append(candidate)
+        self._tell("deduplicate", state, kept=sum(c["status"] in {"valid", "invalid"} for c in batch))
+        return {"batch": batch, "seen": sorted(seen)}
+
+    async def _evaluate(self, state: RunState) -> RunState:
+        """Have each candidate evaluated. An invalid one is sent too: the ledger counts it as a trial."""
+        batch = []
+        new = state["counts"]["new"]
+        for candidate in state["batch"]:
+            if candidate["status"] in {"valid", "invalid"}:
+                candidate = await self._evaluated(candidate)
+            new += _pays(candidate)
+            self._tell("evaluate", state, candidate=candidate, budget={"new": new, "total": self._config["budget"]})
+            batch.append(candidate)
+        return {"batch": batch}
+
+    async def _evaluated(self, candidate: Candidate) -> Candidate:
+        answer = await self._tools.call("data_alphas_evaluate", self._trial_arguments(candidate))
+        if answer.refused:
+            return candidate | {"status": "invalid", "error": answer.message}
+        trial = answer.value
+        # After a crash the trial is known, but it was this run that paid for it.
+        first = trial.get("first_run") == self._run
+        kept = {name: trial.get(name) for name in KEPT_METRICS}
+        kept |= {name: trial[name] for name in ("decay", "missing") if trial.get(name)}
+        measured = candidate.copy()
+        measured["status"] = str(trial["status"])
+        measured["id"] = str(trial["id"])
+        measured["expression"] = str(trial["expression"])
+        measured["new"] = first or not trial["known"]
+        measured["metrics"] = kept
+        if measured["status"] != "evaluated":
+            measured["error"] = str(trial.get("message") or "")
+        return measured
+
+    async def _critique(self, state: RunState) -> RunState:
+        """Say in plain words what is wrong with each candidate."""
+        earlier: list[Mapping[str, Any]] = list(state["candidates"])
+        batch = []
+        for candidate in state["batch"]:
+            judged = candidate.copy()
+            if candidate["status"] == "evaluated":
+                critique = criticise(candidate["metrics"], earlier)
+                judged["critique"], judged["advice"] = critique.text, critique.advice
+                earlier.append(candidate)
+            elif candidate["status"] in REFUSED:
+                judged["critique"] = f"refused: {candidate.get('error', '')[:300]}"
+                judged["advice"] = REFUSED[candidate["status"]]
+            self._tell("critique", state, candidate=judged)
+            batch.append(judged)
+        return {"batch": batch}
+
+    async def _store(self, state: RunState) -> RunState:
+        """Pass the critique on: the trial is found by its content key and nothing is computed again."""
+        for candidate in state["batch"]:
+            if candidate["status"] in {"evaluated", "refused"}:
+                await self._tools.call("data_alphas_evaluate", self._trial_arguments(candidate))
+        self._tell("store", state)
+        return {}
+
+    async def _decide(self, state: RunState) -> RunState:
+        """Count, keep what the next round needs, and end the run or begin the next round."""
+        counts = dict(state["counts"])
+        for candidate in state["batch"]:
+            counts["new"] += _pays(candidate)
+            counts["recalled"] += candidate.get("new") is False
+            if candidate["status"] in counts:
+                counts[candidate["status"]] += 1
+        fresh = counts["new"] > state["counts"]["new"]
+        stale = 0 if fresh else state["stale"] + 1
+        outcome, message = self._ending(state, counts, stale)
+        kept = [c for c in state["batch"] if c["status"] != "duplicate"]
+        advice = next((c["advice"] for c in reversed(state["batch"]) if c.get("advice")), state["advice"])
+        update: RunState = {
+            "round": state["round"] + 1,
+            "batch": [],
+            "candidates": [*state["candidates"], *kept],
+            "counts": counts,
+            "stale": stale,
+            "advice": advice,
+            "outcome": outcome,
+            "message": message,
+        }
+        self._tell("decide", state, counts=counts, outcome=outcome, budget=self._budget(counts))
+        return update
+
+    def _ending(self, state: RunState, counts: Mapping[str, int], stale: int) -> tuple[str, str]:
+        budget, patience = self._config["budget"], self._config["patience"]
+        if counts["new"] >= budget:
+            return "complete", f"the budget of {budget} new trials is spent"
+        if not state["batch"]:
+            return "exhausted", "the proposer has nothing left to try; a wider panel or another proposer may"
+        if stale >= patience:
+            return "exhausted", f"{patience} rounds in a row brought nothing new; another seed goes elsewhere"
+        return "", ""
+
+    async def _panel_facts(self) -> dict[str, Any]:
+        asked = {"panel": self._config["panel"], "section": "panel"}
+        answer = await self._tools.call("data_catalog_describe", asked)
+        if answer.refused or not answer.value.get("panels"):
+            raise ProviderError(f"panel {self._config['panel']!r} can't be described: {answer.message}")
+        panel = answer.value["panels"][0]
+        # The language makes returns from close where a panel has none.
+        fields = {*panel["fields"], *(["returns"] if "close" in panel["fields"] else [])}
+        return {"fields": sorted(fields), "groups": sorted(panel["groups"]), "rows": int(panel["rows"] or 0)}
+
+    def _trial_arguments(self, candidate: Candidate) -> dict[str, Any]:
+        return {
+            "expression": candidate["text"],
+            "panel": self._config["panel"],
+            "horizon": self._config["horizon"],
+            "run": self._run,
+            "rationale": candidate["rationale"],
+            "parents": candidate["parents"],
+            "critique": candidate.get("critique", ""),
+            "source": candidate["source"],
+        }
+
+    def _budget(self, counts: Mapping[str, int]) -> dict[str, int]:
+        return {"new": counts["new"], "total": self._config["budget"]}
+
+    def _tell(self, phase: str, state: RunState, **more: Any) -> None:
+        if self._on_event is not None:
+            event = {"phase": phase, "run": self._run, "round": state["round"], "budget": self._budget(state["counts"])}
+            self._on_event(event | more)
+
+
+def _pays(candidate: Candidate) -> bool:
+    """Whether it costs one from the budget: a new trial, a text that is none, or no text at all."""
+    return candidate.get("new", False) or candidate["status"] in {"invalid", "failed"}
+
+
+def _hit(found: Mapping[str, Any]) -> dict[str, Any]:
+    # Text from the corpus is data of unknown origin: capped here, quoted where it is shown.
+    return {key: str(found.get(key, ""))[:300] for key in ("expression", "summary", "verdict")}

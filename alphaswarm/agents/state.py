@@ -1,0 +1,51 @@
+"""The state of a run: plain JSON, so that any checkpoint can be read without running code."""
+
+from __future__ import annotations
+
+from typing import Any, TypedDict
+
+__all__ = ["Candidate", "RunState"]
+
+
+class Candidate(TypedDict, total=False):
+    """One proposal on its way through a round, and in the history afterwards.
+
+    `status` goes from proposed over valid to evaluated or refused (too little to measure), or ends as
+    failed (no expression came), invalid (no expression of the language) or duplicate (had already).
+    """
+
+    round: int
+    text: str
+    rationale: str
+    source: str
+    parents: list[str]
+    status: str
+    # from validation
+    expression: str
+    digest: str
+    error: str
+    # from evaluation
+    id: str
+    new: bool
+    metrics: dict[str, Any]
+    # from the critic
+    critique: str
+    advice: str
+
+
+class RunState(TypedDict, total=False):
+    """What the nodes pass on. `batch` is the present round, `candidates` the finished ones."""
+
+    config: dict[str, Any]
+    facts: dict[str, Any]
+    round: int
+    memory: list[dict[str, Any]]
+    batch: list[Candidate]
+    candidates: list[Candidate]
+    seen: list[str]
+    counts: dict[str, int]
+    spent: dict[str, float]
+    stale: int
+    advice: str
+    outcome: str
+    message: str

@@ -1,0 +1,120 @@
+"""The researcher's only door to data, evaluation and memory: an MCP client session."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import mcp
+from mcp.shared.exceptions import MCPError
+
+from alphaswarm.core.errors import AlphaSwarmError, ProviderError, Reason, StoreBusy, StoreError
+from alphaswarm.core.summary import canonical_json
+
+__all__ = ["Answer", "Tools"]
+
+# Everything the researcher can do; it holds no tool that sends an order.
+USED = ("data_alphas_evaluate", "data_alphas_search", "data_alphas_validate", "data_catalog_describe")
+REFUSAL_KEY = "alphaswarm/refusal"
+# A call that met the server's deadline goes on there; asking again finds it finished.
+ATTEMPTS = 3
+# What a proposal can be refused for. Any other reason is a fault of the surroundings, not of the idea.
+PROPOSAL_REASONS = frozenset(
+    {reason for reason in Reason if reason.startswith("DSL_")}
+    | {Reason.LOOKAHEAD, Reason.EVIDENCE_INVALID, Reason.ARGUMENT_INVALID}
+)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a tool said: `value` when it worked, else why the proposal was refused."""
+
+    value: Mapping[str, Any] = field(default_factory=dict)
+    reason: Reason | None = None
+    message: str = ""
+
+    @property
+    def refused(self) -> bool:
+        """True when the tool refused what was proposed."""
+        return self.reason is not None
+
+
+class Tools:
+    """Calls tools by their advertised names and turns refusals into values.
+
+    Args:
+        client: a connected client.
+    """
+
+    def __init__(self, client: mcp.Client) -> None:
+        self._client = client
+        self._fingerprint = ""
+
+    async def check(self) -> None:
+        """See that the tools are there, and that none changed since the first look.
+
+        A description that changes under a running session is how a server turns on its clients.
+
+        Raises:
+            ProviderError: a tool is missing, or its description or schema changed.
+        """
+        listed: dict[str, Any] = {}
+        cursor: str | None = None
+        while True:
+            page = await self._client.list_tools(cursor=cursor, cache_mode="refresh")
+            listed |= {tool.name: tool.model_dump(mode="json") for tool in page.tools}
+            cursor = page.next_cursor
+            if cursor is None:
+                break
+        missing = sorted(set(USED) - set(listed))
+        if missing:
+            raise ProviderError(f"the server must offer {', '.join(USED)}; it lacks {', '.join(missing)}")
+        fingerprint = hashlib.sha256(canonical_json({name: listed[name] for name in USED})).hexdigest()
+        if self._fingerprint and fingerprint != self._fingerprint:
+            raise ProviderError("the server changed the description of a tool during the session; the run stops here")
+        self._fingerprint = fingerprint
+
+    async def call(self, name: str, arguments: Mapping[str, Any]) -> Answer:
+        """The tool's structured answer, or its refusal of the proposal.
+
+        Raises:
+            StoreBusy, StoreError, ProviderError: the surroundings failed; nothing is known about the
+                proposal, and the call may be repeated.
+        """
+        given = {key: value for key, value in arguments.items() if value is not None}
+        reason, said = None, ""
+        for _ in range(ATTEMPTS):
+            result = await self._send(name, given)
+            text = " ".join(part.text for part in result.content if part.type == "text")
+            if not result.is_error:
+                if not isinstance(result.structured_content, dict):
+                    raise ProviderError(f"{name} must answer with structured content, got {text[:200]!r}")
+                return Answer(result.structured_content)
+            about = (result.meta or {}).get(REFUSAL_KEY) or {}
+            reason, said = _reason(about, text), str(about.get("message") or text)
+            if reason in PROPOSAL_REASONS:
+                return Answer(reason=reason, message=text)
+            if reason not in {Reason.BUDGET, Reason.STORE_BUSY}:
+                break
+        raise _fault(reason, f"{name}: {said}")
+
+    async def _send(self, name: str, arguments: dict[str, Any]) -> mcp.types.CallToolResult:
+        try:
+            return await self._client.call_tool(name, arguments)
+        except (MCPError, RuntimeError) as error:  # the latter is an answer that breaks its own schema
+            raise ProviderError(f"{name} got no usable answer from the server: {error}") from error
+
+
+def _reason(about: Mapping[str, Any], text: str) -> Reason | None:
+    # Servers that drop the metadata still begin the text with the code.
+    words = [str(about.get("reason", "")), *text.replace(":", " ").split()[:8]]
+    known = {str(reason): reason for reason in Reason}
+    return next((known[word] for word in words if word in known), None)
+
+
+def _fault(reason: Reason | None, message: str) -> AlphaSwarmError:
+    if reason is Reason.STORE_BUSY:
+        return StoreBusy(message)
+    return StoreError(message) if reason is Reason.STORE else ProviderError(message)
