@@ -1,0 +1,144 @@
+"""`Evaluator`: from factor values to evidence on one window."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from alphaswarm.backtest import MIN_NAMES, Fill, RankedRows, rank_rows
+from alphaswarm.backtest.metrics import periods_per_year
+from alphaswarm.core import EvidenceInvalid, Panel
+from alphaswarm.evaluation.book import rank_book
+from alphaswarm.evaluation.evidence import Evidence, summarise
+from alphaswarm.evaluation.ic import pearson_where, rank_correlation
+from alphaswarm.evaluation.labels import forward_returns
+from alphaswarm.evaluation.quantiles import quantile_series_of_ranks
+from alphaswarm.evaluation.series import FactorSeries
+from alphaswarm.evaluation.windows import Window
+from alphaswarm.trading import DEFAULT_COST_BP, ProportionalCosts
+
+__all__ = ["DECAY_HORIZONS", "Evaluator"]
+
+DECAY_HORIZONS = (1, 2, 5, 10, 20)
+
+
+class Evaluator:
+    """Judges factors on one window of one panel; whatever all of them share is computed once.
+
+    Decisions are the rows of the window whose label ends inside it. A factor's earlier rows may
+    count (a formula looks back), its later rows and later prices are never read.
+
+    Attributes:
+        panel: the panel up to the window's last row: all that a factor needs to be computed on.
+        window: the dates that are judged.
+        horizon: rows from fill to exit, and the number of staggered tranches.
+        fill: when decisions are carried out.
+        cost_bp: the default cost.
+
+    Raises:
+        EvidenceInvalid: a horizon below 1, an unknown fill, or a window too short for one label.
+        FieldNotFound: the panel lacks the price that the fill needs.
+    """
+
+    def __init__(
+        self,
+        panel: Panel,
+        window: Window,
+        *,
+        horizon: int = 5,
+        fill: Fill = "close_t1",
+        cost_bp: float = DEFAULT_COST_BP,
+    ) -> None:
+        rows = window.rows(panel.dates)
+        length = rows.stop - rows.start
+        if length < horizon + 2:
+            raise EvidenceInvalid(
+                f"a window needs at least horizon + 2 = {horizon + 2} rows of the panel so that one label ends "
+                f"inside it, got {max(length, 0)} from {window.start} to {window.end}"
+            )
+        self.panel = panel.head(rows.stop)
+        self.window = window
+        self.horizon = horizon
+        self.fill: Fill = fill
+        self.cost_bp = ProportionalCosts(cost_bp).bp
+        self._periods = periods_per_year(panel)
+        self._start: int = rows.start
+        self._stop: int = rows.stop
+        self._labels = {
+            h: np.ascontiguousarray(forward_returns(self.panel, h, fill)[rows]) for h in {1, horizon, *DECAY_HORIZONS}
+        }
+        self._label_ranks = {h: rank_rows(labels) for h, labels in self._labels.items()}
+        self._priced = np.isfinite(self.panel["close"][rows]) & self.panel.universe[rows]
+        self._decision = np.arange(length) < length - horizon - 1
+        self._paid = np.arange(length) < length - 2  # the row after the fill lies inside
+
+    def evidence(self, factor: ArrayLike) -> Evidence:
+        """The figures of `factor` [T, N]; arguments and errors as in `series`."""
+        return summarise(self.series(factor), self.window)
+
+    def series(self, factor: ArrayLike) -> FactorSeries:
+        """The daily series of `factor` on the window.
+
+        Args:
+            factor: [T, N] on the panel's symbols, NaN where undefined; either all rows of the panel
+                or those up to the window's end.
+
+        Raises:
+            EvidenceInvalid: another shape.
+        """
+        values = self._values(factor)
+        lead = max(0, self._start - self.horizon)  # rows the first staggered book still holds
+        ranked = rank_rows(values[lead : self._stop])
+        ahead = self._start - lead
+        here = ranked.rows(ahead, ranked.count.size)
+        now = np.ascontiguousarray(values[self._start : self._stop])
+        rank_ics = {h: rank_correlation(here, labels) for h, labels in self._label_ranks.items()}
+        rank_ic = rank_ics[self.horizon]
+        book = rank_book(ranked, self._labels[1], self.horizon)
+        active = book.active & self._paid
+        found = FactorSeries(
+            dates=self.panel.dates[self._start :],
+            decision=self._decision,
+            ic=pearson_where(rank_ic, now, self._labels[self.horizon]),
+            rank_ic=rank_ic,
+            decay={h: rank_ics[h] for h in DECAY_HORIZONS},
+            quantiles=quantile_series_of_ranks(here, self._labels[1]),
+            coverage=self._coverage(now),
+            rank_autocorr=self._autocorrelation(ranked, ahead),
+            active=active,
+            gross=np.where(self._paid, book.gross, np.nan),
+            turnover=book.turnover,
+            missing_returns=int(book.missing[active].sum()),
+            horizon=self.horizon,
+            fill=self.fill,
+            cost_bp=self.cost_bp,
+            periods=self._periods,
+            min_names=MIN_NAMES,
+        )
+        for array in vars(found).values():
+            if isinstance(array, np.ndarray):
+                array.setflags(write=False)
+        return found
+
+    def _values(self, factor: ArrayLike) -> NDArray[np.float64]:
+        values = np.asarray(factor, np.float64)
+        names = self.panel.shape[1]
+        if values.ndim != 2 or values.shape[1] != names or values.shape[0] < self._stop:
+            raise EvidenceInvalid(
+                f"a factor must have the panel's {names} symbols and at least the {self._stop} rows "
+                f"up to {self.window.end}, got shape {values.shape}"
+            )
+        return values
+
+    def _coverage(self, now: NDArray[np.float64]) -> NDArray[np.float64]:
+        priced = self._priced.sum(axis=1)
+        covered = (np.isfinite(now) & self._priced).sum(axis=1)
+        share = np.full(priced.size, np.nan)
+        np.divide(covered, priced, out=share, where=self._decision & (priced > 0))
+        return share
+
+    def _autocorrelation(self, ranked: RankedRows, ahead: int) -> NDArray[np.float64]:
+        rows = ranked.count.size
+        found = np.full(rows, np.nan)
+        found[1:] = rank_correlation(ranked.rows(1, rows), ranked.rows(0, rows - 1))
+        return np.where(self._decision, found[ahead:], np.nan)
