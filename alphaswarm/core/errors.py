@@ -15,7 +15,7 @@
     ├── StoreError (RuntimeError)         the store can't do what was asked
     │   └── StoreBusy                     another process holds what is needed
     ├── ProviderError (RuntimeError)      an outside service or file is not to be had
-    └── BudgetExceeded (RuntimeError)     a limit of time, tokens or money was met
+    └── BudgetExceeded (RuntimeError)     a limit of time, memory, tokens or money was met
 
 Each message says what must hold, what was got and what is valid. Refusals that a
 program reads carry a `Reason`.
@@ -197,6 +197,6 @@ class ProviderError(AlphaSwarmError, RuntimeError):
 
 
 class BudgetExceeded(AlphaSwarmError, RuntimeError):
-    """A limit of time, tokens or money was met."""
+    """A limit of time, memory, tokens or money was met."""
 
     reason = Reason.BUDGET
