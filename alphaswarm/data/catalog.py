@@ -1,0 +1,266 @@
+"""The catalog: every panel that has a name, where it lies and what is wrong with it."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import platformdirs
+
+from alphaswarm.core import DataInvalid, Panel, ProviderError, UnknownName
+from alphaswarm.data import synthetic, us431, us500
+from alphaswarm.data.load import SUFFIXES, load_table
+from alphaswarm.data.panel_file import load_panel, read_header, save_panel
+
+__all__ = ["Catalog", "PanelInfo"]
+
+HOME_VARIABLE = "ALPHASWARM_HOME"
+# Raise the number when the build rule changes: old files are then left alone and a new one is made.
+US431_FILE = "us431-1.npz"
+PANEL_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
+
+
+@dataclass(frozen=True)
+class PanelInfo:
+    """What can be said about a panel without its numbers.
+
+    Attributes:
+        available: it can be opened now; else it has to be fetched.
+        start, end: first and last date.
+        adjusted: prices are adjusted for splits and dividends; None when nobody said.
+        survivorship_biased: only names that lasted are in it; None when nobody said.
+        digest: content hash; None when it is known only by loading the panel.
+    """
+
+    name: str
+    available: bool
+    source: str
+    licence: str
+    caveats: tuple[str, ...]
+    rows: int
+    symbols: int
+    start: str
+    end: str
+    fields: tuple[str, ...]
+    groups: tuple[str, ...]
+    adjusted: bool | None
+    survivorship_biased: bool | None
+    periods_per_year: int | None
+    digest: str | None
+
+
+@dataclass(frozen=True)
+class _Builtin:
+    open: Callable[[], Panel]
+    meta: Mapping[str, Any]
+    rows: int
+    symbols: int
+    start: str
+    end: str
+    fields: tuple[str, ...]
+    groups: tuple[str, ...]
+
+
+def _market(kind: synthetic.Kind) -> _Builtin:
+    dates = synthetic.synthetic_dates().astype("datetime64[D]")
+    return _Builtin(
+        open=lambda: synthetic.synthetic_market(kind),
+        meta=synthetic.synthetic_meta(kind),
+        rows=synthetic.DAYS,
+        symbols=synthetic.NAMES,
+        start=str(dates[0]),
+        end=str(dates[-1]),
+        fields=synthetic.FIELDS,
+        groups=synthetic.GROUPS,
+    )
+
+
+# Panels that come with the installation; us431 has to be fetched and is added by the catalog.
+_EMBEDDED: Mapping[str, _Builtin] = MappingProxyType(
+    {
+        "us500": _Builtin(
+            open=us500.load_us500,
+            meta=us500.META,
+            rows=245,
+            symbols=524,
+            start="2009-08-21",
+            end="2010-08-20",
+            fields=("close", "dollar_volume", "high", "low", "open", "returns", "volume"),
+            groups=("industry", "sector"),
+        ),
+        "synthetic": _market("null"),
+        "synthetic-planted": _market("planted"),
+        "synthetic-regimes": _market("regimes"),
+    }
+)
+
+
+class Catalog:
+    """Panels by name: built in, fetched, or imported; and files by path.
+
+    Args:
+        home: cache of fetched panels; the environment variable ALPHASWARM_HOME, else the user's cache directory.
+        imported: where imported panels lie; a directory inside `home` when absent.
+    """
+
+    def __init__(self, home: Path | None = None, imported: Path | None = None) -> None:
+        chosen = os.environ.get(HOME_VARIABLE)
+        self.home = home or (Path(chosen) if chosen else platformdirs.user_cache_path("alphaswarm"))
+        self.imported = imported or self.home / "imported"
+
+    def names(self) -> list[str]:
+        """Every name that can be described; us431 too when it is not fetched yet."""
+        found = sorted(path.stem for path in self.imported.glob("*.npz") if PANEL_NAME.fullmatch(path.stem))
+        return ["us431", *_EMBEDDED, *(name for name in found if not self._reserved(name))]
+
+    def describe(self, name: str | Path) -> PanelInfo:
+        """What the panel is; reads no more than a header for everything that has a name.
+
+        Raises:
+            UnknownName: no such panel.
+            DataInvalid: its file is damaged.
+        """
+        name = str(name)
+        if name in _EMBEDDED:
+            built = _EMBEDDED[name]
+            return PanelInfo(
+                name=name,
+                available=True,
+                rows=built.rows,
+                symbols=built.symbols,
+                start=built.start,
+                end=built.end,
+                fields=built.fields,
+                groups=built.groups,
+                digest=None,
+                **_described(built.meta),
+            )
+        if name == "us431" and not self._us431.exists():
+            return PanelInfo(
+                name=name,
+                available=False,
+                rows=2518,
+                symbols=431,
+                start="2007-01-03",
+                end="2016-12-30",
+                fields=("close", "dollar_volume", "returns", "sigma"),
+                groups=(),
+                digest=None,
+                **_described(us431.META),
+            )
+        if name in self.names():
+            header = read_header(self._us431 if name == "us431" else self._imported_file(name))
+            return PanelInfo(
+                name=name,
+                available=True,
+                rows=int(header["shape"][0]),
+                symbols=int(header["shape"][1]),
+                start=header["start"],
+                end=header["end"],
+                fields=tuple(header["fields"]),
+                groups=tuple(header["groups"]),
+                digest=header["digest"],
+                **_described(header["meta"]),
+            )
+        panel = self.open(name)
+        start, end = (str(date.astype("datetime64[D]")) for date in panel.dates[[0, -1]])
+        return PanelInfo(
+            name=panel.meta["name"],
+            available=True,
+            rows=panel.shape[0],
+            symbols=panel.shape[1],
+            start=start,
+            end=end,
+            fields=tuple(panel.fields),
+            groups=tuple(panel.groups),
+            digest=panel.digest,
+            **_described(panel.meta),
+        )
+
+    def open(self, name: str | Path) -> Panel:
+        """The panel called so, or the CSV or Parquet file at that path.
+
+        Raises:
+            UnknownName: neither a panel nor a file; the valid names are listed.
+            ProviderError: the panel has to be fetched first.
+            DataInvalid: a file that breaks a rule.
+        """
+        text = str(name)
+        if text in _EMBEDDED:
+            panel = _EMBEDDED[text].open()
+            return replace(panel, meta=MappingProxyType({**panel.meta, "name": text}))
+        if text == "us431":
+            if not self._us431.exists():
+                raise ProviderError("panel us431 is not at hand yet: run `alphaswarm data fetch us431` (31 MB, once)")
+            return load_panel(self._us431)
+        if PANEL_NAME.fullmatch(text) and self._imported_file(text).exists():
+            return load_panel(self._imported_file(text))
+        if isinstance(name, Path) or os.sep in text or text.lower().endswith(SUFFIXES) or Path(text).exists():
+            return load_table(Path(text))
+        raise UnknownName(f"{UnknownName.of('panel', text, self.names())}; or give a path that ends in {_listed()}")
+
+    def fetch(self, name: str, progress: Callable[[str], None] | None = None) -> Path:
+        """Have a panel that is not part of the installation in the cache; quick when it is there.
+
+        Raises:
+            UnknownName: nothing to fetch under that name.
+            ProviderError: it can't be downloaded or kept.
+            DataInvalid: what came is not what it should be.
+        """
+        if name != "us431":
+            if name in self.names():
+                raise UnknownName(f"panel {name!r} is at hand without a download; only us431 is fetched")
+            raise UnknownName.of("panel to fetch", name, ["us431"])
+        return us431.fetch_us431(self._us431, progress)
+
+    def add(self, name: str, panel: Panel) -> None:
+        """Keep `panel` under `name`; the same content again is no error, other content is.
+
+        Raises:
+            DataInvalid: a name that is taken or not allowed, or `meta` that is not plain JSON.
+        """
+        if not PANEL_NAME.fullmatch(name):
+            raise DataInvalid(f"a panel's name must be a-z, 0-9, _ and - (at most 64, no leading -), got {name!r}")
+        if self._reserved(name):
+            raise DataInvalid(f"the name {name!r} belongs to a built-in panel; choose another")
+        path = self._imported_file(name)
+        if path.exists() and read_header(path)["digest"] != panel.digest:
+            raise DataInvalid(
+                f"there is a panel {name!r} with other content, and trials were counted on it; choose another name"
+            )
+        save_panel(path, replace(panel, meta=MappingProxyType({**panel.meta, "name": name})))
+
+    def default(self) -> str:
+        """The panel to research when none is named: us431 once it is fetched, else us500."""
+        return "us431" if self._us431.exists() else "us500"
+
+    @property
+    def _us431(self) -> Path:
+        return self.home / "panels" / US431_FILE
+
+    def _imported_file(self, name: str) -> Path:
+        return self.imported / f"{name}.npz"
+
+    @staticmethod
+    def _reserved(name: str) -> bool:
+        return name == "us431" or name in _EMBEDDED
+
+
+def _described(meta: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "source": meta.get("source", "not stated"),
+        "licence": meta.get("licence", "not stated"),
+        "caveats": tuple(meta.get("caveats", ())),
+        "adjusted": meta.get("adjusted"),
+        "survivorship_biased": meta.get("survivorship_biased"),
+        "periods_per_year": meta.get("periods_per_year"),
+    }
+
+
+def _listed() -> str:
+    return ", ".join(SUFFIXES)
