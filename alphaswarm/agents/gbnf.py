@@ -21,8 +21,13 @@ WINDOWS = (5, 10, 20, 40, 60, 120, 250)
 LAGS = (1, 2, 5, 10, 20)
 INTEGERS = (1, 2, 3, 5, 10)
 NUMBERS = (0.5, 0.1, 0.9, 0.25, 0.05, 2.0, 3.0, 1.0)
-# Power explodes on returns and volumes alike; equality of real numbers says nothing.
-LEFT_OUT = frozenset({"pow", "eq", "ne"})
+# Their literals constrain each other, or they say nothing about returns and volumes: a small model, which
+# picks by chance, is better off without. A capable one is not bound by a grammar.
+LEFT_OUT = frozenset(
+    {"adv", "ceil", "clip", "eq", "exp", "fill", "floor", "is_nan", "ne", "pow", "round", "sma_cn", "ts_autocorr"}
+)
+# A choice of literals, which is written once as a rule of its own.
+_CHOICE = re.compile(r'\((?:"[0-9.]+" \| )+"[0-9.]+"\)')
 _TEXT = re.compile(r'"(?:\\.|[^"\\])*"|\[[^]]*\]|\{[^}]*\}')
 
 
@@ -51,12 +56,13 @@ def reply_grammar(fields: Sequence[str], groups: Sequence[str] = (), *, depth: i
         rules["group"] = _one_of(sorted(groups))
     makes_conditions = {name: row for name, row in usable.items() if row.result == "condition"}
     makes_numbers = {name: row for name, row in usable.items() if row.result != "condition"}
-    for level in range(depth + 1):
-        if level == 0:
-            rules["s0"] = "field"
-            continue
-        rules |= _level("s", makes_numbers, level, 'field | "-" field')
+    rules["s0"] = "field"
+    for level in range(1, depth + 1):
+        # The whole must be more than a bare field, which a weak model would always choose.
+        rules |= _level("s", makes_numbers, level, 'field | "-" field' if level < depth else "")
         rules |= _level("c", makes_conditions, level, "")
+    for number, choice in enumerate(sorted({choice for text in rules.values() for choice in _CHOICE.findall(text)})):
+        rules = {name: text.replace(choice, f"n{number}") for name, text in rules.items()} | {f"n{number}": choice}
     return "\n".join(f"{name} ::= {text}" for name, text in _reachable(rules).items()) + "\n"
 
 
