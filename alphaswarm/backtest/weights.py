@@ -110,14 +110,14 @@ def target_weights(
     tranches: int = 1,
     provenance: Mapping[str, str] = MappingProxyType({}),
 ) -> TargetWeights:
-    """w_t: the staggered rank weights decided at the last close at or before `as_of`.
+    """w_t: the staggered rank weights decided at the last row on or before `as_of`.
 
     The same numbers as that row of ``stagger(rank_weights(factor), tranches)``.
 
     Args:
         factor: [T, N] on the panel's dates and symbols.
         panel: gives dates and symbols.
-        as_of: a date (its whole day counts) or a moment; the panel's last row when absent.
+        as_of: a date (the last row on or before it) or the exact moment of a row; the last row when absent.
         tranches: how many periods a row is held.
         provenance: hashes of what made the weights.
 
@@ -154,14 +154,14 @@ def _row_at(panel: Panel, as_of: np.datetime64 | str | None) -> int:
     unit = np.datetime_data(moment.dtype)[0]
     if np.isnat(moment) or unit in {"Y", "M", "W"}:
         raise WeightsInvalid(f"as_of must be a date like {_day(panel.dates[-1])} from {offered}, got {as_of}")
-    if unit == "D":
-        row = int(np.searchsorted(panel.dates.astype("datetime64[D]"), moment, side="right")) - 1
-        outside = moment > panel.dates[-1].astype("datetime64[D]")
-    else:
-        row = int(np.searchsorted(panel.dates, moment, side="right")) - 1
-        outside = moment > panel.dates[-1]
-    if row < 0 or outside:
+    # Rows are stamped with a day, or with a moment, at whose end they are known. Which row 10:00 on
+    # a day means would be a guess, and might be one that is not known yet.
+    stamps = panel.dates.astype("datetime64[D]") if unit == "D" else panel.dates
+    row = int(np.searchsorted(stamps, moment, side="right")) - 1
+    if row < 0 or moment > stamps[-1]:
         raise WeightsInvalid(f"as_of must lie within the panel's dates, {offered}, got {as_of}")
+    if unit != "D" and moment != stamps[row]:
+        raise WeightsInvalid(f"as_of must be a date, or a moment that the panel has a row for, got {as_of}")
     return row
 
 
