@@ -1,0 +1,242 @@
+"""Whether an expression means something: kinds, windows, caps, causality, and the fields of a panel.
+
+The rules, beyond the count of arguments:
+
+- A comparison, ``and or not`` and ``is_nan`` give a condition: 0, 1 or NaN. ``delay``, ``ts_backfill``,
+  ``fill``, ``if_else`` and ``trade_when`` of conditions give one too. A condition may stand wherever numbers
+  may; a slot that asks for a condition takes nothing else, but for the literals 0 (false) and 1 (true).
+- A group name stands in a group slot and nowhere else.
+- Windows and lags are integer literals 1..504; a statistic that needs more rows says how many.
+- A lag of 0 or less, and a field named like a label, would read the future: `Reason.LOOKAHEAD`.
+- What ranges over time, the day or a group needs a field in each series; only cell-by-cell operators and
+  ``trade_when`` take constants. A constant part must have a finite value, and the whole must name a field.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NoReturn
+
+from alphaswarm.core.errors import ExpressionError, Reason, UnknownField, near
+from alphaswarm.core.panel import LABEL_NAME, Panel
+from alphaswarm.dsl.expr import Expr, call, count_of, field, is_truth, number_text, plain_call, render
+from alphaswarm.dsl.limits import MAX_BYTES, MAX_DEPTH, MAX_LOOKBACK, MAX_NODES, MAX_WINDOW
+from alphaswarm.dsl.operators import OPERATORS
+from alphaswarm.dsl.signature import Operator, Slot, SlotKind
+
+__all__ = ["Fault", "bind", "call_fault", "check", "label_fault", "whole_fault"]
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A rule that is broken, and where: argument `index` (-1: the call as a whole) or `option`."""
+
+    message: str
+    reason: Reason
+    hint: str = ""
+    index: int = -1
+    option: str = ""
+
+
+def check(expr: Expr, panel: Panel | None = None) -> Expr:
+    """Hold `expr` to every rule, and to the fields and groups of `panel` where one is given.
+
+    Args:
+        expr: any tree; one that came from `parse` keeps the rules that need no panel already.
+        panel: the panel it shall be evaluated on. A missing ``returns`` passes where there is a ``close``.
+
+    Returns:
+        `expr` itself.
+
+    Raises:
+        ExpressionError: the first broken rule, with the column in ``str(expr)``.
+        UnknownField: the panel lacks a field or group (an `ExpressionError` and a `FieldNotFound`).
+    """
+    fault = _size_fault(expr)
+    if fault:  # before anything walks or prints the tree
+        raise ExpressionError(fault.message, text="", column=1, reason=fault.reason, hint=fault.hint)
+    for node in expr.walk():
+        if node.kind == "call":
+            fault = call_fault(OPERATORS[node.op], node.args, dict(node.options))
+        else:
+            fault = label_fault(node.name)
+        if fault:
+            _refuse(expr, node, fault)
+    fault = whole_fault(expr)
+    if fault:
+        _refuse(expr, expr, fault)
+    if panel is not None:
+        _check_names(expr, panel)
+    return expr
+
+
+def bind(expr: Expr, panel: Panel) -> Expr:
+    """`expr` in the panel's own fields: ``returns`` becomes ``pct_change(close, 1)`` where the panel has none."""
+    if "returns" not in expr.fields or "returns" in panel.fields:
+        return expr
+    made: dict[Expr, Expr] = {field("returns"): call("pct_change", field("close"), 1)}
+    for node in expr.walk():
+        if node not in made:
+            arguments = tuple(made[argument] for argument in node.args)
+            made[node] = plain_call(node.op, arguments, node.options) if node.args else node
+    return made[expr]
+
+
+def call_fault(operator: Operator, args: Sequence[Expr], options: Mapping[str, float]) -> Fault | None:
+    """The first rule that this one call breaks, its arguments being sound; None where it breaks none."""
+    least = len(operator.slots)
+    if len(args) < least or (len(args) > least and not operator.variadic):
+        message = f"{operator.name} takes {count_of(operator)}, got {len(args)}"
+        return Fault(message, Reason.DSL_ARITY, f"write {operator.signature}")
+    for index, argument in enumerate(args):
+        fault = _slot_fault(operator, index, argument)
+        if fault:
+            return fault
+    return _option_fault(operator, args, options) or _joint_fault(operator, args) or _constant_fault(operator, args)
+
+
+def label_fault(name: str) -> Fault | None:
+    """The fault of a field or group that is named like a label, or None."""
+    if not LABEL_NAME.fullmatch(name):
+        return None
+    message = f"{name!r} is named like a label (fwd_*, future_*, label*, target*), which holds the future"
+    return Fault(message, Reason.LOOKAHEAD, "use what was known on the day")
+
+
+def whole_fault(expr: Expr) -> Fault | None:
+    """The rule that the tree breaks as a whole, its calls being sound; None where it breaks none."""
+    if expr.kind == "group":
+        return Fault(f"{expr.name!r} is a group, not a number", Reason.DSL_KIND)
+    if not expr.fields:
+        return Fault("an expression names at least one field, got none", Reason.DSL_CONSTANT, "use one, as in close")
+    fault = _size_fault(expr)
+    if fault is None and len(str(expr)) > MAX_BYTES:
+        message = f"an expression has at most {MAX_BYTES} bytes when written out, got {len(str(expr))}"
+        fault = Fault(message, Reason.DSL_TOO_LARGE)
+    return fault
+
+
+def _size_fault(expr: Expr) -> Fault | None:
+    for what, got, limit in (
+        ("levels", expr.depth, MAX_DEPTH),
+        ("nodes", expr.nodes, MAX_NODES),
+        ("rows of lookback", expr.warmup, MAX_LOOKBACK),
+    ):
+        if got > limit:
+            return Fault(f"an expression has at most {limit} {what}, got {got}", Reason.DSL_TOO_LARGE)
+    return None
+
+
+def _slot_fault(operator: Operator, index: int, argument: Expr) -> Fault | None:
+    slot = operator.slot(index)
+    if slot.kind.literal:
+        return _literal_fault(operator, slot, index, argument)
+    what = f"{slot.name} of {operator.name}"
+    if slot.kind is SlotKind.GROUP:
+        if argument.kind == "group":
+            return None
+        return Fault(f"{what} must be the bare name of a group", Reason.DSL_KIND, "as in sector", index)
+    if argument.kind == "group":
+        return Fault(f"{what} must be numbers, got the group {argument.name!r}", Reason.DSL_KIND, index=index)
+    if slot.kind is SlotKind.CONDITION and not (argument.condition or is_truth(argument)):
+        return Fault(f"{what} must be a condition", Reason.DSL_KIND, "compare, as in x > 0", index)
+    if not argument.fields and not operator.elementwise and operator.name != "trade_when":
+        hint = f"write {operator.signature}"
+        return Fault(f"{what} must name a field, got a constant", Reason.DSL_CONSTANT, hint, index)
+    return None
+
+
+def _literal_fault(operator: Operator, slot: Slot, index: int, argument: Expr) -> Fault | None:
+    what = f"{slot.name} of {operator.name}"
+    rows = slot.kind in (SlotKind.WINDOW, SlotKind.LAG)
+    kind = "an integer literal" if slot.kind.whole else "a number literal"
+    if argument.kind != "number":
+        reason = Reason.DSL_WINDOW if rows else Reason.DSL_KIND
+        return Fault(f"{what} must be {kind}", reason, _bounds(operator, slot), index)
+    value = argument.value
+    got = number_text(value)
+    if slot.kind is SlotKind.LAG and value <= 0:
+        message = f"{what} must look back at least 1 row, got {got}"
+        return Fault(message, Reason.LOOKAHEAD, _bounds(operator, slot), index)
+    reason = Reason.DSL_WINDOW if rows else Reason.DSL_CONSTANT
+    if slot.kind.whole and value != math.floor(value):
+        return Fault(f"{what} must be {kind}, got {got}", reason, _bounds(operator, slot), index)
+    below = value < slot.low or (slot.open_low and value == slot.low)
+    above = value > slot.high or (slot.open_high and value == slot.high)
+    if below or above:
+        return Fault(f"{what} is out of range, got {got}", reason, _bounds(operator, slot), index)
+    if slot.kind is SlotKind.WINDOW and value < operator.minimum:
+        return Fault(f"{operator.name} needs at least {operator.minimum} rows, got {got}", reason, "", index)
+    return None
+
+
+def _bounds(operator: Operator, slot: Slot) -> str:
+    if slot.kind in (SlotKind.WINDOW, SlotKind.LAG):
+        return f"an integer from {operator.minimum if slot.kind is SlotKind.WINDOW else 1} to {MAX_WINDOW}"
+    parts = []
+    if slot.low > -math.inf:
+        parts.append(f"{'above' if slot.open_low else 'at least'} {slot.low:g}")
+    if slot.high < math.inf:
+        parts.append(f"{'below' if slot.open_high else 'at most'} {slot.high:g}")
+    return " and ".join(parts)
+
+
+def _option_fault(operator: Operator, args: Sequence[Expr], options: Mapping[str, float]) -> Fault | None:
+    for name, value in options.items():
+        option = operator.option(name)
+        if option is None:
+            known = ", ".join(one.name for one in operator.options) or "none"
+            hint = near(name, [one.name for one in operator.options]) or f"write {operator.signature}"
+            return Fault(
+                f"{operator.name} has no option {name!r} (it has: {known})", Reason.DSL_NAME, hint, option=name
+            )
+        high = option.high if option.default is not None or operator.window is None else args[operator.window].value
+        reason = Reason.DSL_WINDOW if option.whole else Reason.DSL_CONSTANT
+        got = number_text(value)
+        if option.whole and value != math.floor(value):
+            return Fault(f"{name} of {operator.name} must be an integer, got {got}", reason, option=name)
+        if value < option.low or value > high or (option.open_low and value == option.low):
+            hint = f"from {option.low:g} to {high:g}" if high < math.inf else f"above {option.low:g}"
+            return Fault(f"{name} of {operator.name} is out of range, got {got}", reason, hint, option=name)
+    return None
+
+
+def _joint_fault(operator: Operator, args: Sequence[Expr]) -> Fault | None:
+    if operator.name == "clip" and args[1].value > args[2].value:
+        return Fault("clip needs low <= high", Reason.DSL_CONSTANT, index=1)
+    if operator.name == "sma_cn" and args[2].value > args[1].value:
+        return Fault("sma_cn needs m <= n", Reason.DSL_CONSTANT, index=2)
+    return None
+
+
+def _constant_fault(operator: Operator, args: Sequence[Expr]) -> Fault | None:
+    if operator.elementwise and not any(argument.fields for argument in args):
+        value = plain_call(operator.name, tuple(args)).constant
+        if value is not None and math.isnan(value):
+            return Fault("a constant must have a finite value, this one has none", Reason.DSL_CONSTANT)
+    return None
+
+
+def _check_names(expr: Expr, panel: Panel) -> None:
+    offered = list(panel.fields)
+    if "close" in panel.fields and "returns" not in panel.fields:
+        offered.append("returns")
+    for name in expr.fields:
+        if name not in offered:
+            hint = "it is a group and stands in a group slot only" if name in panel.groups else near(name, offered)
+            if name in OPERATORS:
+                hint = f"it is an operator: write {OPERATORS[name].signature}"
+            message = f"the panel has no field {name!r}; it offers {', '.join(offered)}"
+            _refuse(expr, field(name), Fault(message, Reason.DSL_FIELD, hint), missing=True)
+    for node in expr.walk():
+        if node.kind == "group" and node.name not in panel.groups:
+            message = f"the panel has no group {node.name!r}; it offers {', '.join(panel.groups) or 'none'}"
+            _refuse(expr, node, Fault(message, Reason.DSL_FIELD, near(node.name, panel.groups)), missing=True)
+
+
+def _refuse(expr: Expr, node: Expr, fault: Fault, *, missing: bool = False) -> NoReturn:
+    text, columns = render(expr)
+    error = UnknownField if missing else ExpressionError
+    raise error(fault.message, text=text, column=columns[node, fault.index], reason=fault.reason, hint=fault.hint)

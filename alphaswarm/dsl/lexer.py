@@ -1,0 +1,138 @@
+"""Text to tokens: ASCII only, nothing folded, refused at the first character that has no place here."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import NoReturn
+
+from alphaswarm.core.errors import ExpressionError, Reason
+from alphaswarm.dsl.limits import MAX_BYTES, MAX_NAME
+
+__all__ = ["Token", "TokenKind", "tokens"]
+
+
+class TokenKind(Enum):
+    """What a token is."""
+
+    NAME = auto()
+    NUMBER = auto()
+    SYMBOL = auto()
+    END = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A piece of the text; `column` is 1-based and counts from the start of the whole text."""
+
+    kind: TokenKind
+    text: str
+    column: int
+
+
+_FOREIGN = re.compile(r"[^\t\n\r -~]")  # beyond ASCII, or a control character that nobody sees
+_TOKEN = re.compile(
+    r"(?P<space>[ \t\r\n]+)"
+    r"|(?P<name>[A-Za-z_][A-Za-z0-9_]*)"
+    r"|(?P<number>(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)"
+    r"|(?P<symbol>\*\*|<=|>=|==|!=|[-+*/<>=(),])",
+    re.ASCII,
+)
+_AFTER_NUMBER = re.compile(r"[A-Za-z0-9_.]", re.ASCII)
+
+_WHY = {
+    ".": "there are no attributes",
+    "'": "there are no strings",
+    '"': "there are no strings",
+    "`": "there are no strings",
+    "[": "there are no subscripts or lists",
+    "]": "there are no subscripts or lists",
+    "{": "there are no braces",
+    "}": "there are no braces",
+    "$": "a field is its bare name, as in close",
+    "#": "there are no comments",
+    "?": "choose with if_else(condition, x, y)",
+    ":": "choose with if_else(condition, x, y); there is no assignment",
+    "&": "logic is spelled and",
+    "|": "logic is spelled or",
+    "!": "logic is spelled not",
+    "~": "logic is spelled not",
+    "^": "a power is x ** y",
+    "%": "arithmetic is + - * / **",
+    "@": "arithmetic is + - * / **",
+    ";": "an expression is one formula",
+}
+
+
+def tokens(text: str) -> list[Token]:
+    """Split `text`.
+
+    Args:
+        text: the formula; spaces, tabs and line ends only separate.
+
+    Returns:
+        The tokens, closed by one of kind END behind the last character.
+
+    Raises:
+        ExpressionError: DSL_TOO_LARGE beyond the cap on bytes (before anything is read), DSL_NON_ASCII for the
+            first character that is not printable ASCII, DSL_CONSTANT for a number that is not finite,
+            DSL_SYNTAX for the first piece that no token starts with.
+    """
+    if len(text) > MAX_BYTES:
+        message = f"an expression has at most {MAX_BYTES} bytes, got {len(text)}"
+        _refuse(text, MAX_BYTES + 1, message, Reason.DSL_TOO_LARGE)
+    foreign = _FOREIGN.search(text)
+    if foreign:
+        message = f"only printable ASCII is read, got U+{ord(foreign.group()):04X}"
+        _refuse(text, foreign.start() + 1, message, Reason.DSL_NON_ASCII)
+    found: list[Token] = []
+    place = 0
+    while place < len(text):
+        match = _TOKEN.match(text, place)
+        if match is None:
+            character = text[place]
+            message = f"{character!r} has no place in an expression"
+            _refuse(text, place + 1, message, Reason.DSL_SYNTAX, _WHY.get(character, ""))
+        column, place = place + 1, match.end()
+        if match.lastgroup == "name":
+            found.append(_name(text, match.group(), column))
+        elif match.lastgroup == "number":
+            found.append(_number(text, match.group(), column, place))
+        elif match.lastgroup == "symbol":
+            found.append(Token(TokenKind.SYMBOL, match.group(), column))
+    found.append(Token(TokenKind.END, "", len(text) + 1))
+    return found
+
+
+def _name(text: str, name: str, column: int) -> Token:
+    if name != name.lower():
+        _refuse(text, column, f"names are lower case, got {name[:MAX_NAME]!r}", Reason.DSL_SYNTAX, _lowered(name))
+    if name.startswith("__"):
+        _refuse(text, column, f"a name does not start with two underscores, got {name[:MAX_NAME]!r}", Reason.DSL_SYNTAX)
+    if len(name) > MAX_NAME:
+        message = f"a name has at most {MAX_NAME} characters, got {len(name)}"
+        _refuse(text, column, message, Reason.DSL_TOO_LARGE)
+    return Token(TokenKind.NAME, name, column)
+
+
+def _lowered(name: str) -> str:
+    return f"write {name.lower()}" if len(name) <= MAX_NAME and not name.startswith("__") else ""
+
+
+def _number(text: str, written: str, column: int, end: int) -> Token:
+    if end < len(text) and _AFTER_NUMBER.match(text, end):
+        hint = "decimal digits with an optional fraction and exponent, as 0.5 or 1e-6"
+        _refuse(text, end + 1, f"{text[end]!r} can't stand in a number", Reason.DSL_SYNTAX, hint)
+    whole = re.match("[0-9]*", written)
+    if whole and len(whole.group()) > 1 and written[0] == "0":
+        _refuse(text, column, f"a number has no leading zeros, got {written[:20]!r}", Reason.DSL_SYNTAX)
+    value = float(written)
+    if not math.isfinite(value) or (value == 0 and written.lower().split("e")[0].strip("0.")):
+        _refuse(text, column, f"a number must fit a float64, got {written[:20]!r}", Reason.DSL_CONSTANT)
+    return Token(TokenKind.NUMBER, written, column)
+
+
+def _refuse(text: str, column: int, message: str, reason: Reason, hint: str = "") -> NoReturn:
+    raise ExpressionError(message, text=text, column=column, reason=reason, hint=hint)
