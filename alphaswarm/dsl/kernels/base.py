@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Codes", "Flat", "Kernel", "Series", "by_column", "finite", "from_columns", "full"]
+__all__ = ["Codes", "Flat", "Kernel", "Series", "by_column", "by_row", "finite", "from_columns", "full"]
 
 Series = NDArray[np.float64]
 Flat = NDArray[np.float64]
@@ -20,9 +20,14 @@ def full(x: Series | float, shape: tuple[int, int]) -> Series:
     return x if isinstance(x, np.ndarray) else np.full(shape, float(x))
 
 
+def by_row(x: Series) -> Flat:
+    """[T, N] as one flat array, row after row; a copy, because compiled code is made anew for read-only arrays."""
+    return np.array(x, order="C").reshape(-1)
+
+
 def by_column(x: Series) -> Flat:
-    """[T, N] as one flat array in which each symbol's history is contiguous."""
-    return np.ascontiguousarray(x.T).reshape(-1)
+    """[T, N] as one flat array in which each symbol's history is contiguous; a copy."""
+    return by_row(x.T)
 
 
 def from_columns(flat: Flat, shape: tuple[int, int]) -> Series:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from alphaswarm.core.jit import jit
 from alphaswarm.dsl.context import Context
-from alphaswarm.dsl.kernels.base import Codes, Flat, Kernel, Series, finite
+from alphaswarm.dsl.kernels.base import Codes, Flat, Kernel, Series, by_row, finite
 from alphaswarm.dsl.kernels.moments import deviation_scale, mean_of_sum
 from alphaswarm.dsl.kernels.order import median_distance, middle_value, quantile_value
 
@@ -188,7 +188,7 @@ def _within(ctx: Context, op: int, x: Series, codes: Codes | None, parameter: fl
     out = np.full(x.size, np.nan)
     order = np.argsort(x, axis=1).reshape(-1)
     groups = max(int(inside.max(initial=-1)) + 1, 0)
-    flat = np.ascontiguousarray(x).reshape(-1)
+    flat = by_row(x)
     _across(op, float(parameter), flat, order, inside.reshape(-1), groups, x.shape[1], out)
     return finite(out.reshape(x.shape))
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from alphaswarm.core.jit import jit
 from alphaswarm.dsl.context import Context
-from alphaswarm.dsl.kernels.base import Codes, Flat, Kernel, Series
+from alphaswarm.dsl.kernels.base import Codes, Flat, Kernel, Series, by_row
 from alphaswarm.dsl.kernels.moments import center, deviation_scale, spread
 
 __all__ = ["GROUP_BACKFILL"]
@@ -69,7 +69,7 @@ def group_backfill(ctx: Context, x: Series, g: Codes, d: int) -> Series:
     inside = np.where(ctx.universe, g, -1).astype(np.int32)
     out = np.where(inside >= 0, x, np.nan).reshape(-1)
     groups = max(int(inside.max(initial=-1)) + 1, 0)
-    _fill(np.ascontiguousarray(x).reshape(-1), inside.reshape(-1), groups, x.shape[1], d, out)
+    _fill(by_row(x), inside.reshape(-1), groups, x.shape[1], d, out)
     return out.reshape(x.shape)
 
 
