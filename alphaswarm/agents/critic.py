@@ -64,8 +64,12 @@ def _strength(metrics: Mapping[str, Any]) -> tuple[str, str] | None:
 
 
 def _cost(metrics: Mapping[str, Any]) -> tuple[str, str] | None:
-    turnover, breakeven = metrics.get("turnover"), metrics.get("breakeven_bp")
-    if turnover is None or breakeven is None or breakeven >= COST_BP:
+    turnover, breakeven, rank_ic = (metrics.get(name) for name in ("turnover", "breakeven_bp", "rank_ic"))
+    if turnover is None or breakeven is None or rank_ic is None:
+        return None
+    if rank_ic < 0:  # what would be held is the negation
+        breakeven = -breakeven
+    if breakeven >= COST_BP:
         return None
     if breakeven <= 0:
         return f"earns nothing before costs (break-even {breakeven:.1f} bp)", "do not build on its direction"
@@ -94,15 +98,11 @@ def _contradiction(metrics: Mapping[str, Any]) -> tuple[str, str] | None:
 
 
 def _fading(metrics: Mapping[str, Any]) -> tuple[str, str] | None:
-    decay = metrics.get("decay") or {}
-    values = sorted((int(h), entry.get("rank_ic")) for h, entry in decay.items() if isinstance(entry, Mapping))
-    known = [(h, value) for h, value in values if value is not None]
-    if len(known) < 2 or known[0][1] == 0:
+    decay = {int(days): entry for days, entry in (metrics.get("decay") or {}).items() if entry.get("t") is not None}
+    sure = sorted(days for days, entry in decay.items() if abs(entry["t"]) >= WEAK_T)
+    if len(sure) < 2 or decay[sure[0]]["t"] * decay[sure[-1]]["t"] > 0:
         return None
-    (first, start), (last, end) = known[0], known[-1]
-    if start * end < 0 and abs(end) > abs(start) / 2:
-        return f"turns its sign between {first} and {last} days", "it mixes two effects: split them by window"
-    return None
+    return f"turns its sign between {sure[0]} and {sure[-1]} days", "it mixes two effects: split them by window"
 
 
 def _twin(metrics: Mapping[str, Any], earlier: Iterable[Mapping[str, Any]]) -> str:

@@ -21,8 +21,9 @@ from alphaswarm.agents.checkpoint import forget_old, open_checkpoint
 from alphaswarm.agents.critic import criticise
 from alphaswarm.agents.proposers.base import ProposalRequest, Proposer
 from alphaswarm.agents.state import Candidate, RunState
-from alphaswarm.agents.tools import Tools
-from alphaswarm.core.errors import BudgetExceeded, ProviderError, SpecInvalid
+from alphaswarm.agents.tools import Answer, Tools
+from alphaswarm.core.errors import BudgetExceeded, ExpressionError, ProviderError, Reason, SpecInvalid
+from alphaswarm.dsl import parse
 
 if TYPE_CHECKING:
     import mcp
@@ -133,23 +134,29 @@ class AlphaResearcher:
         """
         await self._tools.check()
         await self._proposer.start()
-        async with open_checkpoint(self._checkpoint) as saver:
-            self._saver = saver
-            graph = self._graph(saver)
-            where: RunnableConfig = {"configurable": {"thread_id": self._run}, "recursion_limit": 1_000_000}
-            before = await graph.aget_state(where)
-            self._check_same(before.values)
-            outcome, message = "", ""
-            if before.next or not before.values:
-                start = None if before.values else self._initial()
-                try:
-                    await graph.ainvoke(start, where, durability="sync", control=self._control)
-                except GraphDrained:
-                    outcome, message = "stopped", "stopped as asked; resume goes on from here"
-                except BudgetExceeded as limit:
-                    outcome, message = "limit", f"{limit}; resume with a higher limit goes on from here"
-            state = (await graph.aget_state(where)).values
+        try:
+            async with open_checkpoint(self._checkpoint) as saver:
+                return await self._run_on(saver)
+        finally:
             await self._proposer.close()
+
+    async def _run_on(self, saver: AsyncSqliteSaver) -> dict[str, Any]:
+        self._saver = saver
+        graph = self._graph(saver)
+        where: RunnableConfig = {"configurable": {"thread_id": self._run}, "recursion_limit": 1_000_000}
+        before = await graph.aget_state(where)
+        self._check_same(before.values)
+        outcome, message = "", ""
+        if before.next or not before.values:
+            start = None if before.values else self._initial()
+            try:
+                await graph.ainvoke(start, where, durability="sync", control=self._control)
+            except GraphDrained:
+                outcome, message = "stopped", "stopped as asked; resume goes on from here"
+                self._control = RunControl()
+            except BudgetExceeded as limit:
+                outcome, message = "limit", f"{limit}; resume with a higher limit goes on from here"
+        state = (await graph.aget_state(where)).values
         return {
             "run": self._run,
             "outcome": outcome or state["outcome"],
@@ -237,7 +244,7 @@ class AlphaResearcher:
                 spent[name] = spent.get(name, 0) + amount
             candidate: Candidate = {
                 "round": state["round"],
-                "text": proposal.expression,
+                "text": proposal.expression.encode("utf-8", "replace").decode(),
                 "rationale": proposal.rationale,
                 "source": proposal.source or self._proposer.name,
                 "parents": list(proposal.parents),
@@ -263,7 +270,7 @@ class AlphaResearcher:
             if answer.refused or answer.value.get("valid") is False:
                 checked["status"] = "invalid"
                 checked["error"] = answer.message or str(answer.value.get("message", ""))
-                checked["digest"] = hashlib.sha256(candidate["text"].encode("utf-8", "replace")).hexdigest()
+                checked["digest"] = _digest(candidate["text"])
             else:
                 checked["status"] = "valid"
                 checked["digest"] = str(answer.value["digest"])
@@ -301,7 +308,7 @@ class AlphaResearcher:
     async def _evaluated(self, candidate: Candidate) -> Candidate:
         answer = await self._tools.call("data_alphas_evaluate", self._trial_arguments(candidate))
         if answer.refused:
-            return candidate | {"status": "invalid", "error": answer.message}
+            return await self._refused(candidate, answer)
         trial = answer.value
         # After a crash the trial is known, but it was this run that paid for it.
         first = trial.get("first_run") == self._run
@@ -313,9 +320,18 @@ class AlphaResearcher:
         measured["expression"] = str(trial["expression"])
         measured["new"] = first or not trial["known"]
         measured["metrics"] = kept
-        if measured["status"] != "evaluated":
-            measured["error"] = str(trial.get("message") or "")
         return measured
+
+    async def _refused(self, candidate: Candidate, answer: Answer) -> Candidate:
+        """A candidate that was counted but not measured; the ledger knows whether this run was the first."""
+        refused = candidate.copy()
+        refused["status"] = "refused" if answer.reason is Reason.EVIDENCE_INVALID else "invalid"
+        refused["error"] = answer.message
+        found = await self._tools.call("data_alphas_get", {"id": candidate["digest"]}, expected=Reason.UNKNOWN_NAME)
+        refused["new"] = found.value.get("first_run") in {self._run, None}
+        if "id" in found.value:
+            refused["id"] = str(found.value["id"])
+        return refused
 
     async def _critique(self, state: RunState) -> RunState:
         """Say in plain words what is wrong with each candidate."""
@@ -337,7 +353,7 @@ class AlphaResearcher:
     async def _store(self, state: RunState) -> RunState:
         """Pass the critique on: the trial is found by its content key and nothing is computed again."""
         for candidate in state["batch"]:
-            if candidate["status"] in {"evaluated", "refused"}:
+            if candidate["status"] in {"evaluated", "refused", "invalid"}:
                 await self._tools.call("data_alphas_evaluate", self._trial_arguments(candidate))
         self._tell("store", state)
         return {}
@@ -409,9 +425,17 @@ class AlphaResearcher:
             self._on_event(event | more)
 
 
+def _digest(text: str) -> str:
+    """The ledger's key of a text that was refused: canonical where only the panel lacks something."""
+    try:
+        return parse(text).digest
+    except ExpressionError:
+        return hashlib.sha256(text.encode()).hexdigest()
+
+
 def _pays(candidate: Candidate) -> bool:
-    """Whether it costs one from the budget: a new trial, a text that is none, or no text at all."""
-    return candidate.get("new", False) or candidate["status"] in {"invalid", "failed"}
+    """Whether it costs one from the budget: a new trial, valid or not, or a failure to propose."""
+    return candidate.get("new", False) or candidate["status"] == "failed"
 
 
 def _hit(found: Mapping[str, Any]) -> dict[str, Any]:

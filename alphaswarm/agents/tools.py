@@ -16,7 +16,13 @@ from alphaswarm.core.summary import canonical_json
 __all__ = ["Answer", "Tools"]
 
 # Everything the researcher can do; it holds no tool that sends an order.
-USED = ("data_alphas_evaluate", "data_alphas_search", "data_alphas_validate", "data_catalog_describe")
+USED = (
+    "data_alphas_evaluate",
+    "data_alphas_get",
+    "data_alphas_search",
+    "data_alphas_validate",
+    "data_catalog_describe",
+)
 REFUSAL_KEY = "alphaswarm/refusal"
 # A call that met the server's deadline goes on there; asking again finds it finished.
 ATTEMPTS = 3
@@ -76,8 +82,8 @@ class Tools:
             raise ProviderError("the server changed the description of a tool during the session; the run stops here")
         self._fingerprint = fingerprint
 
-    async def call(self, name: str, arguments: Mapping[str, Any]) -> Answer:
-        """The tool's structured answer, or its refusal of the proposal.
+    async def call(self, name: str, arguments: Mapping[str, Any], *, expected: Reason | None = None) -> Answer:
+        """The tool's structured answer, or its refusal of the proposal or for the `expected` reason.
 
         Raises:
             StoreBusy, StoreError, ProviderError: the surroundings failed; nothing is known about the
@@ -94,7 +100,7 @@ class Tools:
                 return Answer(result.structured_content)
             about = (result.meta or {}).get(REFUSAL_KEY) or {}
             reason, said = _reason(about, text), str(about.get("message") or text)
-            if reason in PROPOSAL_REASONS:
+            if reason in PROPOSAL_REASONS or (expected is not None and reason is expected):
                 return Answer(reason=reason, message=text)
             if reason not in {Reason.BUDGET, Reason.STORE_BUSY}:
                 break

@@ -18,7 +18,7 @@ from alphaswarm.agents.proposers.ideas import combined, fresh_idea
 from alphaswarm.agents.proposers.known import known_formulas
 from alphaswarm.core.errors import ExpressionError
 from alphaswarm.core.runtime import make_rng
-from alphaswarm.dsl import Expr, call, crossover, mutate, parse, random_expr
+from alphaswarm.dsl import Expr, call, crossover, mutate, operators, parse, random_expr
 
 __all__ = ["SearchProposer", "same_ranking"]
 
@@ -33,6 +33,9 @@ LOOKBACK_SHARE = 4
 TRIES = 60
 # Operators that leave the order within a day as it is, or turn it round.
 MONOTONE = frozenset({"neg", "cs_rank", "cs_zscore", "cs_demean", "cs_scale", "cs_quantile_transform"})
+
+# Their values on returns or volumes say nothing, or only restate another operator.
+DULL = frozenset({"adv", "ceil", "clip", "cs_bucket", "eq", "exp", "fill", "floor", "is_nan", "ne", "pow", "round"})
 
 Breeder = Callable[[np.random.Generator], tuple[Expr, tuple[str, ...], str] | None]
 
@@ -117,7 +120,8 @@ class _Generation:
         parent = self._parent(rng)
         if parent is None:
             return None
-        child = mutate(_oriented(parent), rng, self._request.fields)
+        request = self._request
+        child = mutate(_oriented(parent), rng, request.fields, request.groups, operators=_useful())
         return child, (parent["digest"],), f"a variation of {parent['digest'][:12]}"
 
     def _crossover(self, rng: np.random.Generator) -> tuple[Expr, tuple[str, ...], str] | None:
@@ -142,7 +146,8 @@ class _Generation:
         return parse(fresh_idea(rng, self._request.fields)), (), "a fresh idea in a typical form"
 
     def _random(self, rng: np.random.Generator) -> tuple[Expr, tuple[str, ...], str] | None:
-        return random_expr(rng, self._request.fields, self._request.groups), (), "drawn at random"
+        request = self._request
+        return random_expr(rng, request.fields, request.groups, operators=_useful()), (), "drawn at random"
 
     def _parent(self, rng: np.random.Generator) -> Mapping[str, Any] | None:
         """The fittest of a few drawn from the pool; the pool is sorted, so that is the smallest place."""
@@ -163,6 +168,10 @@ def same_ranking(expression: Expr) -> str:
             break
         node = inner
     return node.digest
+
+
+def _useful() -> list[str]:
+    return sorted(set(operators()) - DULL)
 
 
 def _inner(node: Expr) -> Expr | None:

@@ -1,0 +1,68 @@
+"""Rules of the critic."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from alphaswarm.agents.critic import criticise
+
+FINE: dict[str, Any] = {
+    "rank_ic": 0.02,
+    "rank_ic_t": 4.0,
+    "turnover": 0.2,
+    "breakeven_bp": 12.0,
+    "coverage": 0.99,
+    "sharpe": 1.2,
+    "decay": {"1": {"rank_ic": 0.02, "t": 3.0}, "20": {"rank_ic": 0.01, "t": 2.0}},
+}
+
+
+def test_nothing_to_say() -> None:
+    assert criticise(FINE).text == "no fault found by the rules"
+
+
+@pytest.mark.parametrize(
+    ("change", "text", "advice"),
+    [
+        ({"rank_ic_t": 1.5}, "weak: RankIC t 1.50", "leave this idea"),
+        ({"rank_ic_t": -2.5, "sharpe": None}, "under 3", "vary the window"),
+        ({"rank_ic_t": None, "missing": {"rank_ic_t": "all ties"}}, "no evidence: all ties", "shorter windows"),
+        ({"turnover": 1.3, "breakeven_bp": 1.2}, "pays for 1.2 bp only", "slow it down"),
+        ({"turnover": 0.1, "breakeven_bp": 1.2}, "pays for 1.2 bp only", "slow already"),
+        ({"breakeven_bp": -3.0}, "earns nothing before costs", "direction"),
+        ({"coverage": 0.4}, "covers 40 % of the names", "min_obs"),
+        ({"sharpe": -0.45}, "ranks and money disagree", "volatility"),
+        (
+            {"decay": {"1": {"rank_ic": 0.01, "t": 2.5}, "20": {"rank_ic": -0.012, "t": -3}}},
+            "turns its sign",
+            "split them",
+        ),
+    ],
+)
+def test_each_rule(change: dict[str, Any], text: str, advice: str) -> None:
+    found = criticise(FINE | change)
+    assert text in found.text
+    assert advice in found.advice
+    assert found == criticise(FINE | change)
+
+
+def test_a_negation_is_recognised() -> None:
+    earlier = [{"digest": "abcdef0123456789", "metrics": FINE | {"rank_ic": -0.02}}]
+    assert criticise(FINE, earlier).text.startswith("it ranks like candidate abcdef012345")
+    other = [{"digest": "abcdef0123456789", "metrics": FINE | {"turnover": 0.3}}, {"digest": "x", "status": "failed"}]
+    assert "ranks like" not in criticise(FINE, other).text
+
+
+def test_missing_figures_are_no_fault() -> None:
+    assert criticise({"rank_ic": 0.02, "rank_ic_t": 3.4}).text == "no fault found by the rules"
+
+
+def test_a_negative_factor_is_judged_as_its_negation() -> None:
+    turned = FINE | {"rank_ic": -0.02, "rank_ic_t": -4.0, "breakeven_bp": -12.0, "sharpe": -1.2}
+    assert criticise(turned) == criticise(FINE)
+
+
+def test_a_change_of_sign_that_may_be_chance_is_no_fault() -> None:
+    assert criticise(FINE | {"decay": {"1": {"t": 2.5}, "20": {"t": -1.0}}}) == criticise(FINE)

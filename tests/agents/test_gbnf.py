@@ -1,0 +1,86 @@
+"""Everything that the grammar of replies allows is an expression of the language."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+from alphaswarm.agents.gbnf import reply_grammar
+from alphaswarm.core import make_rng
+from alphaswarm.dsl import operators, parse
+
+FIELDS = ("close", "dollar_volume", "returns")
+
+
+def rules_of(grammar: str) -> dict[str, str]:
+    return dict(line.split(" ::= ", 1) for line in grammar.splitlines())
+
+
+def split(text: str) -> list[str]:
+    """Tokens of a right-hand side: literals, ranges with counts, names, signs."""
+    return re.findall(r'"(?:\\.|[^"\\])*"|\[[^\]]*\]\{\d+,\d+\}|[a-z][a-z0-9-]*|[()|]', text)
+
+
+def generate(rules: dict[str, str], rng: np.random.Generator, name: str = "root") -> str:
+    """A random word of the grammar: a plain reading of GBNF, apart from any server's."""
+
+    def choice(tokens: list[str]) -> tuple[list[list[str]], list[str]]:
+        options: list[list[str]] = [[]]
+        while tokens and tokens[0] != ")":
+            sign, tokens = tokens[0], tokens[1:]
+            if sign == "|":
+                options.append([])
+            elif sign == "(":
+                inner, rest = choice(tokens)
+                tokens = rest[1:]
+                options[-1].append("\0".join(inner[int(rng.integers(len(inner)))]))
+            else:
+                options[-1].append(sign)
+        return options, tokens
+
+    options, _ = choice(split(rules[name]))
+    made = []
+    for token in [part for item in options[int(rng.integers(len(options)))] for part in item.split("\0")]:
+        if token.startswith('"'):
+            made.append(json.loads(token))
+        elif token.startswith("["):
+            made.append("some words, as they come")
+        else:
+            made.append(generate(rules, rng, token))
+    return "".join(made)
+
+
+@pytest.mark.parametrize("groups", [(), ("sector",)])
+def test_whatever_it_allows_parses(groups: tuple[str, ...]) -> None:
+    rules = rules_of(reply_grammar(FIELDS, groups))
+    rng = make_rng(5, "grammar")
+    used: set[str] = set()
+    for _ in range(1500):
+        reply = json.loads(generate(rules, rng))
+        expression = parse(reply["expression"])
+        assert set(expression.fields) <= set(FIELDS)
+        assert set(expression.groups) <= set(groups)
+        assert expression.kind == "call"
+        used |= {node.op for node in expression.walk() if node.kind == "call"}
+    assert len(used) >= 50
+    assert ("group_neutralize" in used) == bool(groups)
+
+
+def test_every_rule_is_there_and_used() -> None:
+    rules = rules_of(reply_grammar(FIELDS, ("sector",)))
+    named = {name for text in rules.values() for name in re.findall(r"[a-z][a-z0-9-]*", "".join(split_names(text)))}
+    assert named == set(rules) - {"root"}
+
+
+def split_names(text: str) -> list[str]:
+    return [f" {token} " for token in split(text) if token[0].isalpha()]
+
+
+def test_it_speaks_of_the_table_and_the_panel_only() -> None:
+    grammar = reply_grammar(("x",))
+    words = set(re.findall(r'"([a-z_][a-z0-9_]*)"', grammar))
+    assert words - set(operators()) == {"x"}
+    assert len(grammar) < 10_000
