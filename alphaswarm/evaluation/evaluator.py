@@ -96,7 +96,7 @@ class Evaluator:
         rank_ic = rank_ics[self.horizon]
         book = rank_book(ranked, self._labels[1], self.horizon)
         active = book.active & self._paid
-        found = FactorSeries(
+        return FactorSeries(
             dates=self.panel.dates[self._start :],
             decision=self._decision,
             ic=pearson_where(rank_ic, now, self._labels[self.horizon]),
@@ -115,10 +115,6 @@ class Evaluator:
             periods=self._periods,
             min_names=MIN_NAMES,
         )
-        for array in vars(found).values():
-            if isinstance(array, np.ndarray):
-                array.setflags(write=False)
-        return found
 
     def _values(self, factor: ArrayLike) -> NDArray[np.float64]:
         values = np.asarray(factor, np.float64)

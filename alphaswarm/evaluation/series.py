@@ -55,6 +55,11 @@ class FactorSeries:
     periods: float
     min_names: int
 
+    def __post_init__(self) -> None:
+        for array in (*vars(self).values(), *self.decay.values()):
+            if isinstance(array, np.ndarray):
+                array.setflags(write=False)
+
     def net(self, bp: float) -> NDArray[np.float64]:
         """`gross` less the cost of `turnover` at `bp` basis points, [D]."""
         return self.gross - ProportionalCosts(bp).charge(self.turnover)
