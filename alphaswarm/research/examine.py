@@ -1,0 +1,219 @@
+"""From an expression's text to a kept trial: check, look up, measure, and one transaction."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import Connection
+
+from alphaswarm.core import (
+    AlphaSwarmError,
+    EvidenceInvalid,
+    ExpressionError,
+    FieldNotFound,
+    Panel,
+    Reason,
+    Store,
+    StoreError,
+    canonical_json,
+)
+from alphaswarm.rag import Memory
+from alphaswarm.research.cautions import cautions, too_few_names
+from alphaswarm.research.ledger import Ledger, Note
+from alphaswarm.research.panels import OpenPanel, Panels
+from alphaswarm.research.remembered import factor_document
+from alphaswarm.research.runs import Runs
+from alphaswarm.research.trial import Trial, trial_key
+
+if TYPE_CHECKING:
+    from alphaswarm.backtest import Fill
+    from alphaswarm.dsl import Expr
+
+__all__ = ["Examiner", "Label", "checked", "factor_values", "kept_text"]
+
+MAX_HORIZON = 252
+MAX_KEPT = 4_096
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """What a factor is held against: the return over `horizon` rows after the fill.
+
+    Raises:
+        AlphaSwarmError: a horizon or fill that there is not.
+    """
+
+    horizon: int
+    fill: Fill
+
+    def __post_init__(self) -> None:
+        from alphaswarm.backtest import FILLS
+
+        if isinstance(self.horizon, bool) or not isinstance(self.horizon, int) or not 1 <= self.horizon <= MAX_HORIZON:
+            raise AlphaSwarmError(
+                f"horizon must be a whole number from 1 to {MAX_HORIZON}, got {self.horizon!r}", Reason.ARGUMENT_INVALID
+            )
+        if self.fill not in FILLS:
+            raise AlphaSwarmError(f"fill must be one of {', '.join(FILLS)}, got {self.fill!r}", Reason.ARGUMENT_INVALID)
+
+
+class Examiner:
+    """Examines expressions for a workspace."""
+
+    def __init__(
+        self, store: Store, panels: Panels, ledger: Ledger, runs: Runs, memory: Memory, *, unsealed: bool
+    ) -> None:
+        self._store = store
+        self._panels = panels
+        self._ledger = ledger
+        self._runs = runs
+        self._memory = memory
+        self._unsealed = unsealed
+
+    def examine(self, text: str, opened: OpenPanel, label: Label, note: Note) -> Trial:
+        """The trial of `text`, measured or recalled. What can't be measured is kept first, then raised."""
+        if note.run is not None:
+            self._runs.check(note.run)
+        try:
+            expression = checked(text, opened.panel)
+        except (ExpressionError, FieldNotFound) as error:
+            self._keep_invalid(text, opened, label, note, error)
+            raise
+        key = _key(expression.digest, opened, label)
+        with self._store.read() as connection:
+            row = self._ledger.row(connection, key)
+            if row is not None and note.empty:
+                return _measured(self._ledger.trial(row, connection, known=True))
+        values = self._measure(key, expression, text, opened, label) if row is None else None
+        return _measured(self._keep(key, values, note))
+
+    def _measure(self, key: str, expression: Expr, text: str, opened: OpenPanel, label: Label) -> dict[str, Any]:
+        factor = factor_values(expression, opened.seen)
+        evidence = dict(self._panels.evidence(opened, factor, label.horizon, label.fill))
+        refusal = too_few_names(evidence.get("coverage"))
+        warnings = cautions(opened.seen, opened.days, evidence, unsealed=self._unsealed)
+        return {
+            **_asked(key, expression.digest, text, opened, label),
+            "status": "evaluated" if refusal is None else "refused",
+            "expression": str(expression),
+            "evidence": canonical_json(evidence).decode(),
+            "rank_ic_t": evidence.get("rank_ic_t"),
+            "warnings": canonical_json(warnings).decode(),
+            "reason": None if refusal is None else str(Reason.EVIDENCE_INVALID),
+            "message": refusal,
+        }
+
+    def _keep(self, key: str, values: Mapping[str, Any] | None, note: Note) -> Trial:
+        """One transaction: the trial if it is new, the note, and what the memory says of both."""
+        with self._store.write() as connection:
+            added = values is not None and self._ledger.add(connection, {**values, "first_run": note.run})
+            said = self._ledger.say(connection, key, note)
+            if note.run is not None:
+                self._runs.renew(connection, note.run)
+            row = self._ledger.row(connection, key)
+            if row is None:
+                raise StoreError(f"trial {key[:12]} is not in the ledger, though it was just kept")
+            if row["status"] == "evaluated" and (added or said):
+                self._remember(connection, row)
+            return self._ledger.trial(row, connection, known=not added, run=note.run)
+
+    def _remember(self, connection: Connection, row: Any) -> None:
+        everything = self._ledger.trial(row, connection, known=True)
+        self._memory.remember(factor_document(everything), connection)
+
+    def _keep_invalid(
+        self, text: str, opened: OpenPanel, label: Label, note: Note, error: ExpressionError | FieldNotFound
+    ) -> None:
+        digest, shown = _invalid(text, error)
+        key = _key(digest, opened, label)
+        values = {
+            **_asked(key, digest, text, opened, label),
+            "status": "invalid",
+            "expression": shown,
+            "warnings": "[]",
+            "reason": str(error.reason),
+            "message": error.message,
+            "place": error.column if isinstance(error, ExpressionError) else None,
+        }
+        self._keep(key, values, note)
+
+
+def checked(text: str, panel: Panel) -> Expr:
+    """`text` as an expression that `panel` can carry.
+
+    Raises:
+        ExpressionError: it is none (as `FieldNotFound` too where the panel lacks a field).
+    """
+    from alphaswarm.dsl import check, parse
+
+    return check(parse(text), panel)
+
+
+def factor_values(expression: Expr, panel: Panel) -> NDArray[np.float64]:
+    """float64 [T, N]; expressions of one digest have the same values, however they are spelled."""
+    from alphaswarm.dsl import evaluate
+
+    return np.asarray(evaluate(expression, panel), np.float64)
+
+
+def kept_text(name: str, text: str) -> str:
+    """`text` as it can be kept: what is no Unicode character is escaped, nothing else is changed.
+
+    Raises:
+        AlphaSwarmError: it is too long.
+    """
+    if len(text) > MAX_KEPT:
+        raise AlphaSwarmError(
+            f"{name} must have at most {MAX_KEPT} characters, got {len(text)}", Reason.ARGUMENT_INVALID
+        )
+    return text.encode("utf-8", "backslashreplace").decode().replace("\x00", "\\x00")
+
+
+def _key(digest: str, opened: OpenPanel, label: Label) -> str:
+    return trial_key(
+        digest=digest,
+        panel=opened.name,
+        panel_digest=opened.panel.digest,
+        horizon=label.horizon,
+        fill=label.fill,
+    )
+
+
+def _asked(key: str, digest: str, text: str, opened: OpenPanel, label: Label) -> dict[str, Any]:
+    window = opened.window.to_dict()
+    return {
+        "id": key,
+        "text": _escaped(text),
+        "digest": digest,
+        "panel": opened.name,
+        "panel_digest": opened.panel.digest,
+        "horizon": label.horizon,
+        "fill": label.fill,
+        **window,
+        "as_of": opened.as_of,
+    }
+
+
+def _invalid(text: str, error: ExpressionError | FieldNotFound) -> tuple[str, str]:
+    """Digest and text of what can't be measured; what only this panel lacks keeps its canonical digest."""
+    from alphaswarm.dsl import parse
+
+    if isinstance(error, FieldNotFound):
+        expression = parse(text)
+        return expression.digest, str(expression)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest(), _escaped(text)
+
+
+def _escaped(text: str) -> str:
+    return text[:MAX_KEPT].encode("unicode_escape").decode("ascii")
+
+
+def _measured(trial: Trial) -> Trial:
+    if trial.status == "refused":
+        raise EvidenceInvalid(trial.message or "the factor was refused")
+    return trial

@@ -1,0 +1,162 @@
+"""The ledger: every trial, kept once and for ever, and what was said about it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from sqlalchemy import Connection, RowMapping, distinct, func, select
+from sqlalchemy.dialects import postgresql, sqlite
+
+from alphaswarm.core import Clock, Store, UnknownName, canonical_json
+from alphaswarm.research.tables import notes, trials
+from alphaswarm.research.trial import Trial
+
+__all__ = ["Ledger", "Note", "insert_once"]
+
+SHORTEST_PREFIX = 4
+Order = Literal["strongest", "proposed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """What somebody says about a trial; empty texts say nothing."""
+
+    run: str | None = None
+    source: str = ""
+    rationale: str = ""
+    critique: str = ""
+    parents: tuple[str, ...] = ()
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is nothing to keep."""
+        return self == Note()
+
+
+class Ledger:
+    """Reads and writes trials and notes. Writing happens in the caller's transaction."""
+
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+
+    def add(self, connection: Connection, row: Mapping[str, Any]) -> bool:
+        """Keep a trial; False when its key is there already, and then nothing changes."""
+        return insert_once(connection, trials, {**row, "created": self._clock.now().isoformat()})
+
+    def say(self, connection: Connection, trial: str, note: Note) -> bool:
+        """Keep a note; False when the same was said before, or it says nothing."""
+        if note.empty:
+            return False
+        said = {
+            "trial": trial,
+            "run": note.run,
+            "source": note.source,
+            "rationale": note.rationale,
+            "critique": note.critique,
+            "parents": canonical_json(list(note.parents)).decode(),
+        }
+        key = hashlib.sha256(canonical_json(said)).hexdigest()
+        return insert_once(connection, notes, {**said, "key": key, "created": self._clock.now().isoformat()})
+
+    def row(self, connection: Connection, key: str) -> RowMapping | None:
+        """The trial with this key, if there is one."""
+        return connection.execute(select(trials).where(trials.c.id == key)).mappings().one_or_none()
+
+    def said(self, connection: Connection, key: str, run: str | None = None) -> dict[str, Any]:
+        """What a trial's notes say together: of each field the last that is not empty."""
+        query = select(notes).where(notes.c.trial == key).order_by(notes.c.seq)
+        if run is not None:
+            query = query.where(notes.c.run == run)
+        return together(connection.execute(query).mappings())
+
+    def trial(self, row: RowMapping, connection: Connection, *, known: bool, run: str | None = None) -> Trial:
+        """A row as the model that everybody sees."""
+        total = self.count(connection, row["panel"])
+        return Trial.of(row, self.said(connection, row["id"], run), trials_total=total, known=known)
+
+    def count(self, connection: Connection, panel: str) -> int:
+        """N: distinct (digest, horizon, fill) ever tried on the panel of this name."""
+        seen = select(trials.c.digest, trials.c.horizon, trials.c.fill).where(trials.c.panel == panel).distinct()
+        return int(connection.execute(select(func.count()).select_from(seen.subquery())).scalar_one())
+
+    def find(self, prefix: str) -> Trial:
+        """The trial whose id begins so; else the newest of the expression whose digest does.
+
+        Raises:
+            UnknownName: there is none, or several begin so.
+        """
+        with self._store.read() as connection:
+            row = self._find(connection, prefix)
+            return self.trial(row, connection, known=True)
+
+    def trials(
+        self,
+        *,
+        run: str | None = None,
+        panel: str | None = None,
+        status: str | None = "evaluated",
+        order: Order = "strongest",
+        limit: int | None = None,
+        offset: int = 0,
+    ) -> list[Trial]:
+        """Trials, of one run or panel if asked; by |t| of the RankIC, or in order of proposal."""
+        query = select(trials)
+        if run is not None:
+            first = select(notes.c.trial, func.min(notes.c.seq).label("said")).where(notes.c.run == run)
+            said = first.group_by(notes.c.trial).subquery()
+            query = query.join(said, said.c.trial == trials.c.id)
+            proposed = said.c.said
+        else:
+            proposed = trials.c.seq
+        if panel is not None:
+            query = query.where(trials.c.panel == panel)
+        if status is not None:
+            query = query.where(trials.c.status == status)
+        if order == "strongest":
+            strength = func.coalesce(func.abs(trials.c.rank_ic_t), -1.0)
+            query = query.order_by(strength.desc(), trials.c.id)
+        else:
+            query = query.order_by(proposed)
+        with self._store.read() as connection:
+            rows = connection.execute(query.limit(limit).offset(offset)).mappings().all()
+            totals = {name: self.count(connection, name) for name in {row["panel"] for row in rows}}
+            return [
+                Trial.of(row, self.said(connection, row["id"], run), trials_total=totals[row["panel"]], known=True)
+                for row in rows
+            ]
+
+    def _find(self, connection: Connection, prefix: str) -> RowMapping:
+        if len(prefix) < SHORTEST_PREFIX or not set(prefix) <= set("0123456789abcdef"):
+            raise UnknownName(
+                f"a trial is named by at least {SHORTEST_PREFIX} letters of its id or digest (0-9, a-f), got {prefix!r}"
+            )
+        for column in (trials.c.id, trials.c.digest):
+            named = column == prefix if len(prefix) == 64 else column.startswith(prefix)
+            found = connection.execute(select(distinct(column)).where(named).limit(4)).scalars().all()
+            if len(found) > 1:
+                raise UnknownName(f"{prefix!r} begins several trials: {', '.join(key[:12] for key in found)}; say more")
+            if found:
+                query = select(trials).where(column == found[0]).order_by(trials.c.seq.desc()).limit(1)
+                return connection.execute(query).mappings().one()
+        raise UnknownName(f"no trial has an id or digest that begins with {prefix!r}; list them to see which there are")
+
+
+def together(rows: Iterable[RowMapping]) -> dict[str, Any]:
+    """Notes as one: of each field the last that is not empty."""
+    said: dict[str, Any] = {"source": "", "rationale": "", "critique": "", "parents": []}
+    for row in rows:
+        for name in ("source", "rationale", "critique"):
+            said[name] = row[name] or said[name]
+        said["parents"] = json.loads(row["parents"]) or said["parents"]
+    return said
+
+
+def insert_once(connection: Connection, table: Any, row: Mapping[str, Any]) -> bool:
+    """Insert unless the key is there; whether it was inserted."""
+    dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
+    return bool(connection.execute(dialect.insert(table).values(dict(row)).on_conflict_do_nothing()).rowcount)

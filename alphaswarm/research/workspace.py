@@ -1,0 +1,350 @@
+"""`Workspace`: one research project, a directory with a ledger, a memory and panels."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self, cast
+
+from sqlalchemy import Connection, select
+
+from alphaswarm.core import (
+    AlphaSwarmError,
+    Clock,
+    Panel,
+    Reason,
+    Store,
+    StoreError,
+    Summary,
+    SystemClock,
+    TargetWeights,
+    UnknownName,
+)
+from alphaswarm.rag import Memory
+from alphaswarm.research.backtests import BacktestRecord, Backtests, backtest_key, run_engine
+from alphaswarm.research.examine import Examiner, Label, checked, factor_values, kept_text
+from alphaswarm.research.lease import Holder
+from alphaswarm.research.ledger import Ledger, Note, Order, insert_once
+from alphaswarm.research.panels import Panels
+from alphaswarm.research.remembered import backtest_document
+from alphaswarm.research.runs import Run, Runs
+from alphaswarm.research.summary import summarise
+from alphaswarm.research.tables import settings
+from alphaswarm.research.trial import Trial
+
+if TYPE_CHECKING:
+    from alphaswarm.backtest import Fill
+    from alphaswarm.data import Catalog
+    from alphaswarm.evaluation import Windows
+
+__all__ = ["Workspace"]
+
+DEFAULT_PATH = Path(".alphaswarm")
+DATABASE_VARIABLE = "ALPHASWARM_DB"
+FORMAT = "1"
+MAX_COST_BP = 1_000.0
+ENGINES = ("vector",)
+
+
+class Workspace:
+    """Everything a research project knows. Made by `open`; a context manager that closes itself.
+
+    Several processes and threads may use one workspace: transactions are short, what is stored is
+    keyed by content, and a run is held by one of them at a time.
+
+    Attributes:
+        path: its directory.
+        unsealed: whether it was made without sealed windows.
+        store: the database of trials, notes, runs and documents.
+        catalog: where panels come from.
+        memory: the corpora to search.
+    """
+
+    def __init__(self, path: Path, store: Store, catalog: Catalog, clock: Clock, *, unsealed: bool) -> None:
+        self.path = path
+        self.unsealed = unsealed
+        self.store = store
+        self.catalog = catalog
+        self.memory = Memory(store, path / "rag")
+        self._panels = Panels(store, catalog)
+        self._ledger = Ledger(store, clock)
+        self._backtests = Backtests(store, clock)
+        self._runs = Runs(store, clock, Holder.new())
+        self._examiner = Examiner(store, self._panels, self._ledger, self._runs, self.memory, unsealed=unsealed)
+
+    @classmethod
+    def open(
+        cls,
+        path: Path | str | None = None,
+        *,
+        unsealed: bool = False,
+        clock: Clock | None = None,
+        catalog: Catalog | None = None,
+    ) -> Self:
+        """The project in `path` (default ``.alphaswarm``), made at first use.
+
+        Args:
+            path: its directory.
+            unsealed: make it without sealed windows. This is decided once: a sealed one stays sealed.
+            clock: where times come from.
+            catalog: where panels come from; by default the built-in, fetched and imported ones.
+
+        Raises:
+            StoreError: the directory can't be used, or holds a sealed or newer workspace.
+        """
+        from alphaswarm.data import Catalog
+
+        directory = DEFAULT_PATH if path is None else Path(path)
+        store = Store(os.environ.get(DATABASE_VARIABLE) or directory / "ledger.db")
+        try:
+            is_unsealed = _settle(store, unsealed=unsealed)
+        except StoreError:
+            store.close()
+            raise
+        panels = catalog or Catalog(imported=directory / "panels")
+        return cls(directory, store, panels, clock or SystemClock(), unsealed=is_unsealed)
+
+    def close(self) -> None:
+        """Give back the runs that are held, the index and the database."""
+        self._runs.release()
+        self.memory.close()
+        self.store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # Panels
+
+    def panel(self, name: str) -> Panel:
+        """The panel of this name or path, all of it; opened once."""
+        return self._panels.open(name).panel
+
+    def windows(self, name: str) -> Windows:
+        """The windows of a panel, fixed here at its first use."""
+        return self._panels.open(name).windows
+
+    def seen(self, name: str) -> Panel:
+        """The rows of a panel up to the end of its search window: what research may look at."""
+        return self._panels.open(name).seen
+
+    # Trials
+
+    def evaluate(
+        self,
+        text: str,
+        *,
+        panel: str,
+        horizon: int = 5,
+        fill: str = "close_t1",
+        run: str | None = None,
+        rationale: str = "",
+        parents: Sequence[str] = (),
+        critique: str = "",
+        source: str = "",
+    ) -> Trial:
+        """Measure an expression on the search window and keep the trial; recall it if it was measured before.
+
+        What can't be measured is kept and counted too, and the error is raised after that.
+
+        Args:
+            text: the expression.
+            panel: name or path of a panel.
+            horizon: rows that the label spans, 1 to 252.
+            fill: "close_t1" or "open_t1".
+            run: id of the run that asks; it becomes the run's candidate.
+            rationale: why it should work; kept beside the trial, as are the next three.
+            parents: digests or trial ids that it was made from.
+            critique: what the result taught.
+            source: who or what proposed it.
+
+        Raises:
+            ExpressionError: no valid expression, or (as `FieldNotFound` too) not on this panel.
+            EvidenceInvalid: it covers too few names, or the label asked for can't be.
+            UnknownName: no such panel or run.
+            StoreBusy, StoreError: nothing was kept.
+        """
+        note = Note(
+            run,
+            kept_text("source", source),
+            kept_text("rationale", rationale),
+            kept_text("critique", critique),
+            tuple(kept_text("a parent", parent) for parent in parents),
+        )
+        label = Label(horizon, cast("Fill", fill))
+        return self._examiner.examine(text, self._panels.open(panel), label, note)
+
+    def trial(self, identifier: str) -> Trial:
+        """The trial whose id or digest begins so, or `UnknownName`."""
+        return self._ledger.find(identifier)
+
+    def trials(
+        self,
+        run: str | None = None,
+        panel: str | None = None,
+        limit: int | None = 100,
+        offset: int = 0,
+        *,
+        status: str | None = "evaluated",
+        order: Order = "strongest",
+    ) -> list[Trial]:
+        """Trials by |t| of their RankIC, or in order of proposal; those of one run or panel if asked.
+
+        Args:
+            run: only candidates of this run.
+            panel: only trials on this panel.
+            limit: at most so many; None for all.
+            offset: how many to leave out at the start.
+            status: "evaluated", "refused", "invalid", or None for all.
+            order: "strongest" or "proposed".
+        """
+        return self._ledger.trials(run=run, panel=panel, status=status, order=order, limit=limit, offset=offset)
+
+    def trials_total(self, panel: str) -> int:
+        """N: distinct (expression or invalid text; horizon; fill) ever tried on the panel of this name."""
+        with self.store.read() as connection:
+            return self._ledger.count(connection, panel)
+
+    def target_weights(self, text: str, *, panel: str, as_of: str | None = None, horizon: int = 5) -> TargetWeights:
+        """w_t: the staggered rank weights that an expression decides at the last close up to `as_of`.
+
+        Nothing is measured, so nothing is counted, and any date of the panel may be asked for.
+
+        Raises:
+            ExpressionError, FieldNotFound: not an expression of this panel.
+            WeightsInvalid: no such date, or too few names that day.
+        """
+        from alphaswarm.backtest import target_weights
+
+        whole = self.panel(panel)
+        expression = checked(text, whole)
+        provenance = {"panel": whole.digest, "expression": expression.digest}
+        factor = factor_values(expression, whole)
+        return target_weights(factor, whole, as_of, tranches=Label(horizon, "close_t1").horizon, provenance=provenance)
+
+    # Backtests
+
+    def backtest(
+        self, expression: str, *, panel: str, horizon: int = 5, cost_bp: float = 5.0, engine: str = "vector"
+    ) -> BacktestRecord:
+        """Hold an expression's weights over the search window; recalled if it was run before.
+
+        Looking at a backtest is looking at the window: the expression is evaluated, and counted, first.
+
+        Raises:
+            The errors of `evaluate`; UnknownName for an engine that there is not.
+        """
+        if engine not in ENGINES:
+            raise UnknownName.of("engine", engine, ENGINES)
+        if not 0.0 <= cost_bp <= MAX_COST_BP:
+            raise AlphaSwarmError(f"cost_bp must be 0 to {MAX_COST_BP:g}, got {cost_bp}", Reason.ARGUMENT_INVALID)
+        trial = self.evaluate(expression, panel=panel, horizon=horizon)
+        known = self._backtests.find(backtest_key(trial.id, cost_bp, engine))
+        if known is not None:
+            return known
+        opened = self._panels.open(panel)
+        factor = factor_values(checked(expression, opened.panel), opened.seen)
+        record = run_engine(opened, factor, trial, cost_bp=cost_bp, engine=engine)
+        with self.store.write() as connection:
+            if self._backtests.add(connection, record):
+                self.memory.remember(backtest_document(record), connection)
+        return record
+
+    def backtest_record(self, identifier: str) -> BacktestRecord:
+        """The stored backtest whose id begins so, or `UnknownName`."""
+        return self._backtests.get(identifier)
+
+    # Runs
+
+    def start_run(
+        self,
+        *,
+        panel: str,
+        horizon: int = 5,
+        proposer: str,
+        budget: int,
+        seed: int,
+        intent: str = "",
+        config: Mapping[str, Any] | None = None,
+        fill: str = "close_t1",
+    ) -> Run:
+        """A new run, held by this workspace until it is finished or the workspace is closed."""
+        opened = self._panels.open(panel)
+        Label(horizon, cast("Fill", fill))
+        return self._runs.start(
+            panel=opened.name,
+            panel_digest=opened.panel.digest,
+            horizon=horizon,
+            fill=fill,
+            proposer=proposer,
+            budget=budget,
+            seed=seed,
+            intent=kept_text("intent", intent),
+            config=config or {},
+        )
+
+    def resume_run(self, identifier: str) -> Run:
+        """Take up a run that was interrupted.
+
+        Raises:
+            UnknownName: no such run.
+            StoreBusy: whoever holds it is alive.
+            StoreError: it has finished.
+        """
+        return self._runs.resume(identifier)
+
+    def heartbeat(self, identifier: str) -> None:
+        """Say that a run is still worked on; evaluating for the run says so too.
+
+        Raises:
+            StoreBusy: another process took it over.
+        """
+        with self.store.write() as connection:
+            self._runs.renew(connection, identifier)
+
+    def finish_run(self, identifier: str, outcome: Any = None) -> Run:
+        """Close a run with an outcome (plain JSON); its summary never changes after that."""
+        run = self._runs.get(identifier)
+        return self._runs.finish(identifier, outcome, self.trials_total(run.panel))
+
+    def run(self, identifier: str) -> Run:
+        """The run with this id, or `UnknownName`."""
+        return self._runs.get(identifier)
+
+    def runs(self) -> list[Run]:
+        """Every run, the newest first."""
+        return self._runs.all()
+
+    def run_summary(self, identifier: str) -> Summary:
+        """Candidates in order of proposal, finalists, near misses and the verdict of a run."""
+        run = self._runs.get(identifier)
+        total = self.trials_total(run.panel) if run.trials_total is None else run.trials_total
+        candidates = self.trials(run=identifier, limit=None, status=None, order="proposed")
+        return summarise(run, candidates, trials_total=total)
+
+
+def _settle(store: Store, *, unsealed: bool) -> bool:
+    """Decide at the first opening what kind of workspace this is; say it at every later one."""
+    with store.read() as connection:
+        found = _settings(connection)
+    if not found:
+        with store.write() as connection:
+            for name, value in (("format", FORMAT), ("unsealed", str(int(unsealed)))):
+                insert_once(connection, settings, {"name": name, "value": value})
+            found = _settings(connection)
+    if found["format"] != FORMAT:
+        raise StoreError(f"this workspace has format {found['format']}, this version reads format {FORMAT}")
+    is_unsealed = found["unsealed"] == "1"
+    if unsealed and not is_unsealed:
+        raise StoreError("this workspace was made sealed and stays so; make an unsealed one in another directory")
+    return is_unsealed
+
+
+def _settings(connection: Connection) -> dict[str, str]:
+    return {row.name: row.value for row in connection.execute(select(settings))}
