@@ -15,7 +15,7 @@ The rules, beyond the count of arguments:
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 
@@ -27,6 +27,8 @@ from alphaswarm.dsl.operators import OPERATORS
 from alphaswarm.dsl.signature import Operator, Slot, SlotKind
 
 __all__ = ["Fault", "bind", "call_fault", "check", "label_fault", "whole_fault"]
+
+_LISTED = 40  # names that a message lists; a panel may hold thousands
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,12 +230,18 @@ def _check_names(expr: Expr, panel: Panel) -> None:
             hint = "it is a group and stands in a group slot only" if name in panel.groups else near(name, offered)
             if name in OPERATORS:
                 hint = f"it is an operator: write {OPERATORS[name].signature}"
-            message = f"the panel has no field {name!r}; it offers {', '.join(offered)}"
+            message = f"the panel has no field {name!r}; it offers {_listed(offered)}"
             _refuse(expr, field(name), Fault(message, Reason.DSL_FIELD, hint), missing=True)
     for node in expr.walk():
         if node.kind == "group" and node.name not in panel.groups:
-            message = f"the panel has no group {node.name!r}; it offers {', '.join(panel.groups) or 'none'}"
+            message = f"the panel has no group {node.name!r}; it offers {_listed(panel.groups)}"
             _refuse(expr, node, Fault(message, Reason.DSL_FIELD, near(node.name, panel.groups)), missing=True)
+
+
+def _listed(names: Iterable[str]) -> str:
+    listed = list(names)
+    more = f" and {len(listed) - _LISTED} more" if len(listed) > _LISTED else ""
+    return (", ".join(listed[:_LISTED]) or "none") + more
 
 
 def _refuse(expr: Expr, node: Expr, fault: Fault, *, missing: bool = False) -> NoReturn:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
 from enum import Enum, auto
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
 from alphaswarm.core.errors import ExpressionError, Reason
-from alphaswarm.dsl.limits import MAX_BYTES, MAX_NAME
+from alphaswarm.dsl.limits import MAX_BYTES, MAX_NAME, MAX_TOKENS
 
 __all__ = ["Token", "TokenKind", "tokens"]
 
@@ -23,8 +22,7 @@ class TokenKind(Enum):
     END = auto()
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(NamedTuple):
     """A piece of the text; `column` is 1-based and counts from the start of the whole text."""
 
     kind: TokenKind
@@ -76,9 +74,9 @@ def tokens(text: str) -> list[Token]:
         The tokens, closed by one of kind END behind the last character.
 
     Raises:
-        ExpressionError: DSL_TOO_LARGE beyond the cap on bytes (before anything is read), DSL_NON_ASCII for the
-            first character that is not printable ASCII, DSL_CONSTANT for a number that is not finite,
-            DSL_SYNTAX for the first piece that no token starts with.
+        ExpressionError: DSL_TOO_LARGE beyond the caps on bytes (before anything is read) and tokens,
+            DSL_NON_ASCII for the first character that is not printable ASCII, DSL_CONSTANT for a number that is
+            not finite, DSL_SYNTAX for the first piece that no token starts with.
     """
     if len(text) > MAX_BYTES:
         message = f"an expression has at most {MAX_BYTES} bytes, got {len(text)}"
@@ -96,12 +94,15 @@ def tokens(text: str) -> list[Token]:
             message = f"{character!r} has no place in an expression"
             _refuse(text, place + 1, message, Reason.DSL_SYNTAX, _WHY.get(character, ""))
         column, place = place + 1, match.end()
-        if match.lastgroup == "name":
-            found.append(_name(text, match.group(), column))
-        elif match.lastgroup == "number":
-            found.append(_number(text, match.group(), column, place))
-        elif match.lastgroup == "symbol":
+        kind = match.lastgroup
+        if len(found) == MAX_TOKENS and kind != "space":
+            _refuse(text, column, f"an expression has at most {MAX_TOKENS} tokens, got more", Reason.DSL_TOO_LARGE)
+        if kind == "symbol":
             found.append(Token(TokenKind.SYMBOL, match.group(), column))
+        elif kind == "name":
+            found.append(_name(text, match.group(), column))
+        elif kind == "number":
+            found.append(_number(text, match.group(), column, place))
     found.append(Token(TokenKind.END, "", len(text) + 1))
     return found
 

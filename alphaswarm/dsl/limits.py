@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-__all__ = ["MAX_BRACKETS", "MAX_BYTES", "MAX_DEPTH", "MAX_LOOKBACK", "MAX_NAME", "MAX_NODES", "MAX_WINDOW"]
+__all__ = [
+    "MAX_BRACKETS",
+    "MAX_BYTES",
+    "MAX_DEPTH",
+    "MAX_LOOKBACK",
+    "MAX_NAME",
+    "MAX_NODES",
+    "MAX_TOKENS",
+    "MAX_WINDOW",
+]
 
 MAX_BYTES = 4_096
 """Bytes of text, as given and as printed."""
@@ -18,3 +27,5 @@ MAX_NAME = 64
 """Characters of a name, the limit that panels set too."""
 MAX_BRACKETS = 64
 """Nested brackets: they are not nodes, so redundant ones are allowed up to this."""
+MAX_TOKENS = 2_048
+"""Names, numbers and signs: twice what the largest tree prints, so only padding meets it."""

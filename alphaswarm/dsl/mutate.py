@@ -196,7 +196,7 @@ class _Source:
         unknown = sorted((names or set()) - set(OPERATORS))
         if unknown:
             raise UnknownName.of("operator", unknown[0], OPERATORS)
-        rows = [row for row in OPERATORS.values() if names is None or row.name in names]
+        rows = [row for row in OPERATORS.values() if not row.expands and (names is None or row.name in names)]
         self.rows = [row for row in rows if self.groups or all(slot.kind is not SlotKind.GROUP for slot in row.slots)]
 
     def pick(self, options: Sequence[T]) -> T:
