@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Annotated
 
 from mcp.server.mcpserver import Context, MCPServer
@@ -30,6 +32,17 @@ bar that trials_total sets, turnover and breakeven_bp; say what you conclude bef
 5. Report only figures that a tool returned, with the number of trials; "nothing survives" is a result."""
 
 
+@contextmanager
+def _told() -> Iterator[None]:
+    """Errors of the package become errors of the protocol that say what was wrong."""
+    try:
+        yield
+    except UnknownName as error:
+        raise ResourceNotFoundError(str(error)) from error
+    except AlphaSwarmError as error:
+        raise ResourceError(f"{error.reason}: {without_paths(str(error))}") from error
+
+
 def add_resources(server: MCPServer[None], desk: Desk) -> None:
     """Register them on `server`."""
 
@@ -53,13 +66,22 @@ def add_resources(server: MCPServer[None], desk: Desk) -> None:
         mime_type="application/json",
     )
     async def alpha(alpha: str, context: Context) -> str:
-        try:
+        with _told():
             found = await desk.run(lambda workspace: workspace.trial(alpha[:64]), context, lane="read")
-        except UnknownName as error:
-            raise ResourceNotFoundError(str(error)) from error
-        except AlphaSwarmError as error:
-            raise ResourceError(f"{error.reason}: {without_paths(str(error))}") from error
         return found.model_dump_json()
+
+    @server.resource(
+        "alphaswarm://backtests/{backtest}/equity.csv",
+        name="equity",
+        title="Equity of a backtest",
+        description="Every row of a stored backtest: date, equity after costs, turnover.",
+        mime_type="text/csv",
+    )
+    async def equity(backtest: str, context: Context) -> str:
+        with _told():
+            found = await desk.run(lambda workspace: workspace.backtest_record(backtest[:64]), context, lane="read")
+        rows = zip(found.dates, found.equity, found.turnover, strict=True)
+        return "date,equity,turnover\n" + "".join(f"{day},{value!r},{traded!r}\n" for day, value, traded in rows)
 
     @server.prompt("propose_alpha", title="Propose alphas", description="Research one theme, honestly counted.")
     def propose_alpha(theme: Annotated[str, Field(description="what the factors should be about")]) -> str:

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BaseModel, Field
 
 from alphaswarm.core.errors import ExpressionError, FieldNotFound
 from alphaswarm.mcp_server.desk import Desk
-from alphaswarm.mcp_server.paging import cut
+from alphaswarm.mcp_server.paging import MAX_ANSWER, cut, size
 from alphaswarm.mcp_server.tools.base import tool
 from alphaswarm.mcp_server.tools.catalog import PanelName, known_panel
 from alphaswarm.research.trial import Trial
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from alphaswarm.rag import Found as Result
     from alphaswarm.research import Workspace
 
-__all__ = ["Expression", "Found", "Plain", "SearchAnswer", "Validation"]
+__all__ = ["Expression", "Found", "Plain", "SearchAnswer", "Validation", "fitting"]
 
 
 def _no_control(text: str) -> str:
-    bad = next((place for place, sign in enumerate(text) if ord(sign) < 32 and sign not in "\n\t"), None)
+    bad = next((place for place, sign in enumerate(text) if ord(sign) < 32 and sign not in "\n\r\t"), None)
     if bad is not None:
         raise ValueError(f"must be text without control characters; one stands at position {bad + 1}")
     return text
@@ -36,6 +36,7 @@ Expression = Annotated[
         json_schema_extra={"maxLength": 4096},
     ),
 ]
+Corpus = Literal["alpha_factors", "backtest_summaries", "rl_trajectory_summaries"]
 Plain = Annotated[str, AfterValidator(_no_control)]
 
 MAX_TEXT = 500
@@ -130,7 +131,7 @@ async def evaluate(
             source=source or "mcp",
         )
 
-    return await desk.run(work, context, lane="work")
+    return fitting(await desk.run(work, context, lane="work"))
 
 
 @tool(
@@ -142,9 +143,7 @@ async def search(
     desk: Desk,
     context: Context,
     text: Annotated[Plain, Field(description="words or a formula", min_length=1, max_length=2000)],
-    corpus: Annotated[
-        Literal["alpha_factors", "backtest_summaries", "rl_trajectory_summaries"], Field()
-    ] = "alpha_factors",
+    corpus: Annotated[Corpus, Field(description="which memory")] = "alpha_factors",
     k: Annotated[int, Field(ge=1, le=50, description="most results")] = 5,
     as_of: Annotated[
         str | None, Field(description="only what was known on this date, YYYY-MM-DD", pattern=r"^\d{4}-\d{2}-\d{2}$")
@@ -174,7 +173,16 @@ async def get(
     id: Annotated[Plain, Field(description="trial id or digest prefix", min_length=4, max_length=64)],  # noqa: A002
 ) -> Trial:
     """One trial."""
-    return await desk.run(lambda workspace: workspace.trial(id), context, lane="read")
+    return fitting(await desk.run(lambda workspace: workspace.trial(id), context, lane="read"))
+
+
+def fitting(trial: Trial) -> Trial:
+    """`trial` with its free texts shortened if it would not fit into one answer."""
+    if size(trial) <= MAX_ANSWER:
+        return trial
+    texts = {name: getattr(trial, name) for name in ("rationale", "critique")}
+    short = {name: f"{text[:MAX_TEXT]} [shortened]" for name, text in texts.items() if len(text) > MAX_TEXT}
+    return trial.model_copy(update=short)
 
 
 def _found(result: Result) -> Found:

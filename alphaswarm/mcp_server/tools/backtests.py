@@ -9,22 +9,48 @@ from typing import TYPE_CHECKING, Annotated, Literal, cast
 from mcp.server.mcpserver import Context
 from pydantic import BaseModel, Field
 
-from alphaswarm.core.errors import UnknownName
+from alphaswarm.core.errors import ExpressionError, FieldNotFound, UnknownName
 from alphaswarm.core.summary import canonical_json
 from alphaswarm.mcp_server.desk import Desk
 from alphaswarm.mcp_server.tools.alphas import Expression, Plain
 from alphaswarm.mcp_server.tools.base import tool
 from alphaswarm.mcp_server.tools.catalog import PanelName, known_panel
-from alphaswarm.research.backtests import BacktestRecord
+from alphaswarm.research.trial import TrialWindow, trial_key
 
 if TYPE_CHECKING:
-    from alphaswarm.research import Workspace
+    from alphaswarm.research import BacktestRecord, Workspace
 
-__all__ = ["BacktestAnswer"]
+__all__ = ["BacktestAnswer", "BacktestView"]
 
 # Under the patience of every client that is known.
 MAX_WAIT = 25.0
-JOB = "job-"
+ENGINE = "vector"
+FILL = "close_t1"
+# Points of a curve that show its shape; every row is a call with `limit`, or the resource, away.
+CURVE = 60
+MAX_ROWS = 150
+
+
+class BacktestView(BaseModel):
+    """A backtest on the search window. Its curve is thinned; `rows` says to how many rows it belongs."""
+
+    trial: str = Field(description="id of the trial of the same expression, panel and horizon")
+    expression: str
+    digest: str
+    panel: str
+    panel_digest: str
+    window: TrialWindow
+    horizon: int
+    fill: str
+    cost_bp: float
+    engine: str
+    metrics: dict[str, float | None]
+    rows: int
+    dates: list[str]
+    equity: list[float] = Field(description="after costs, from 1")
+    turnover: list[float] = Field(description="of the shown day, both sides")
+    result_digest: str
+    warnings: list[str]
 
 
 class BacktestAnswer(BaseModel):
@@ -32,7 +58,7 @@ class BacktestAnswer(BaseModel):
 
     id: str = Field(description="give it to data_backtests_get")
     status: Literal["done", "running"]
-    result: BacktestRecord | None
+    result: BacktestView | None
     note: str
 
 
@@ -52,14 +78,15 @@ async def start(
     wait_s: Annotated[float, Field(ge=0, description="seconds to wait, at most 25")] = 20,
 ) -> BacktestAnswer:
     """Run it, or join the same one that runs already."""
-    key = JOB + hashlib.sha256(canonical_json([expression, panel, horizon, cost_bp])).hexdigest()[:24]
 
     def work(workspace: Workspace) -> BacktestRecord:
-        return workspace.backtest(
-            expression, panel=known_panel(desk, workspace, panel), horizon=horizon, cost_bp=cost_bp
-        )
+        chosen = known_panel(desk, workspace, panel)
+        return workspace.backtest(expression, panel=chosen, horizon=horizon, cost_bp=cost_bp, engine=ENGINE)
 
-    return await _await(desk, context, key, desk.job(key, work), wait_s)
+    key = await desk.run(
+        lambda workspace: _key(desk, workspace, expression, panel, horizon, cost_bp), context, lane="read"
+    )
+    return await _answer(desk, context, key, desk.job(key, work), wait_s)
 
 
 @tool(
@@ -70,24 +97,74 @@ async def start(
 async def get(
     desk: Desk,
     context: Context,
-    id: Annotated[Plain, Field(description="id of a backtest or of its job", min_length=4, max_length=80)],  # noqa: A002
+    id: Annotated[Plain, Field(description="id of the backtest, or its first characters", min_length=4, max_length=64)],  # noqa: A002
     wait_s: Annotated[float, Field(ge=0, description="seconds to wait, at most 25")] = 0,
+    limit: Annotated[int, Field(ge=0, le=MAX_ROWS, description="rows of the curve; 0 for a thinned whole")] = 0,
+    offset: Annotated[int, Field(ge=0, description="first row, with a limit")] = 0,
 ) -> BacktestAnswer:
     """The stored record, or how far the job is."""
     job = desk.find_job(id)
     if job is not None:
-        return await _await(desk, context, id, cast("Future[BacktestRecord]", job), wait_s)
-    if id.startswith(JOB):
+        return await _answer(desk, context, id, cast("Future[BacktestRecord]", job), wait_s, limit, offset)
+    try:
+        record = await desk.run(lambda workspace: workspace.backtest_record(id), context, lane="read")
+    except UnknownName as error:
         raise UnknownName(
-            f"this server runs no {id!r}: it was interrupted when the server that ran it ended, or never was. Start it "
-            "again with the same arguments; if it had ended, its stored result comes back at once"
-        )
-    record = await desk.run(lambda workspace: workspace.backtest_record(id), context, lane="read")
-    return BacktestAnswer(id=record.id, status="done", result=record, note="")
+            f"{error}. One that was running when its server ended was interrupted and is not stored: "
+            "start it again with the same arguments"
+        ) from error
+    return _done(record, limit, offset)
 
 
-async def _await(desk: Desk, context: Context, key: str, job: Future[BacktestRecord], seconds: float) -> BacktestAnswer:
+def _key(desk: Desk, workspace: Workspace, expression: str, panel: str | None, horizon: int, cost_bp: float) -> str:
+    """The id under which the result will be stored, so that a handle outlives this process."""
+    from alphaswarm.dsl import check, parse
+    from alphaswarm.research.backtests import backtest_key
+
+    name = known_panel(desk, workspace, panel)
+    held = workspace.panel(name)
+    try:
+        digest = check(parse(expression), held).digest
+    except (ExpressionError, FieldNotFound):
+        # The job refuses it, after counting the trial; its id is never asked for.
+        return hashlib.sha256(canonical_json([expression, name, horizon, cost_bp])).hexdigest()
+    stored_as = str(held.meta.get("name", name))
+    trial = trial_key(digest=digest, panel=stored_as, panel_digest=held.digest, horizon=horizon, fill=FILL)
+    return backtest_key(trial, cost_bp, ENGINE)
+
+
+async def _answer(
+    desk: Desk,
+    context: Context,
+    key: str,
+    job: Future[BacktestRecord],
+    seconds: float,
+    limit: int = 0,
+    offset: int = 0,
+) -> BacktestAnswer:
     if await desk.wait(job, min(seconds, MAX_WAIT), context, keep=True):
-        record = job.result()
-        return BacktestAnswer(id=record.id, status="done", result=record, note="")
+        return _done(job.result(), limit, offset)
     return BacktestAnswer(id=key, status="running", result=None, note="ask data_backtests_get for it, with wait_s")
+
+
+def _done(record: BacktestRecord, limit: int, offset: int) -> BacktestAnswer:
+    rows = len(record.dates)
+    if limit:
+        shown = list(range(min(offset, rows), min(offset + limit, rows)))
+        note = (
+            f"rows {offset + 1} to {offset + len(shown)} of {rows}"
+            if shown
+            else f"offset {offset} is past the last row"
+        )
+    else:
+        shown = sorted({round(point * (rows - 1) / (CURVE - 1)) for point in range(CURVE)})
+        note = f"the curve shows {len(shown)} of {rows} rows; limit and offset give them all"
+    known = record.model_dump(include=BacktestView.model_fields.keys() - {"rows", "dates", "equity", "turnover"})
+    view = BacktestView(
+        **known,
+        rows=rows,
+        dates=[record.dates[row] for row in shown],
+        equity=[round(record.equity[row], 6) for row in shown],
+        turnover=[round(record.turnover[row], 6) for row in shown],
+    )
+    return BacktestAnswer(id=record.id, status="done", result=view, note=note)

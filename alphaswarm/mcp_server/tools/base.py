@@ -55,7 +55,7 @@ class ToolSpec:
         made.parameters = flat_schema(made.parameters)
         made.parameters["additionalProperties"] = False
         if made.fn_metadata.output_schema is not None:
-            made.fn_metadata.output_schema = flat_schema(made.fn_metadata.output_schema)
+            made.fn_metadata.output_schema = flat_schema(made.fn_metadata.output_schema, output=True)
         return made
 
 
@@ -72,26 +72,50 @@ def tool(identity: str, description: str, *, read_only: bool) -> Callable[[Calla
     return add
 
 
-def flat_schema(schema: dict[str, Any]) -> dict[str, Any]:
-    """`schema` without references (some clients can't follow them) and without pydantic's titles.
+def flat_schema(schema: dict[str, Any], *, output: bool = False) -> dict[str, Any]:
+    """`schema` as the plainest clients read it, in half the bytes.
+
+    References are written out, pydantic's titles are gone. An argument that may be absent has the
+    schema of its value; of a result that may be null, "null" is one of its types, and defaults are gone.
 
     Raises:
         KeyError: a reference that leads nowhere.
         RecursionError: a model that holds itself has no flat schema.
     """
-    definitions = schema.get("$defs", {})
+    # what a class says of itself is for programmers, and each tool says what it returns
+    definitions = {name: _undescribed(definition) for name, definition in schema.get("$defs", {}).items()}
+    noise = {"$defs", "title", "default"} if output else {"$defs", "title"}
 
     def flatten(node: Any, *, names: bool = False) -> Any:
         if isinstance(node, list):
             return [flatten(item) for item in node]
         if not isinstance(node, dict):
             return node
+        if names:  # below "properties" the keys are names of the caller's, not words of the schema language
+            return {key: flatten(value) for key, value in node.items()}
         if "$ref" in node:
             target = definitions[node["$ref"].rsplit("/", 1)[-1]]
             return flatten({**target, **{key: value for key, value in node.items() if key != "$ref"}})
-        kept = {key: value for key, value in node.items() if names or key not in {"$defs", "title"}}
-        # below "properties" the keys are names of the caller's, not words of the schema language
-        return {key: flatten(value, names=key == "properties" and not names) for key, value in kept.items()}
+        kept = {key: value for key, value in node.items() if key not in noise}
+        plain = {key: flatten(value, names=key == "properties") for key, value in kept.items()}
+        return _optional(plain, output=output)
 
-    flattened: dict[str, Any] = flatten(schema)
+    flattened: dict[str, Any] = flatten(_undescribed(schema))
     return flattened
+
+
+def _undescribed(schema: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in schema.items() if key != "description"}
+
+
+def _optional(node: dict[str, Any], *, output: bool) -> dict[str, Any]:
+    choices = node.get("anyOf", [])
+    values = [choice for choice in choices if choice != {"type": "null"}]
+    if len(choices) != 2 or len(values) != 1 or "type" not in values[0]:
+        return node
+    rest = {key: value for key, value in node.items() if key != "anyOf"}
+    if output:
+        return {**values[0], **rest, "type": [values[0]["type"], "null"]}
+    if rest.get("default", 0) is None:
+        del rest["default"]
+    return {**values[0], **rest}

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 __all__ = ["CatalogPage", "PanelLine", "PanelName", "known_panel"]
 
 PanelName = Annotated[str | None, Field(description="panel name; the default panel if absent", max_length=1024)]
+# Bytes of a panel's field names, and of each other list and text about it.
+MAX_FIELDS = 3_000
+MAX_WORDS = 1_000
 Section = Literal["overview", "panels", "panel", "operators", "grammar", "limits"]
 
 
@@ -29,10 +32,10 @@ class PanelLine(BaseModel):
 
     name: str
     available: bool = Field(description="false: fetch it first with `alphaswarm data fetch`")
-    rows: int | None = Field(description="dates")
-    symbols: int | None
-    start: str | None
-    end: str | None
+    rows: int = Field(description="dates")
+    symbols: int
+    start: str
+    end: str
     fields: list[str]
     groups: list[str]
     source: str
@@ -49,7 +52,7 @@ class CatalogPage(BaseModel):
     operators: list[str] = Field(description="signature: meaning; in the overview names only")
     grammar: str
     limits: dict[str, int]
-    total: int = Field(description="entries of this section in all")
+    total: int = Field(description="entries of this section in all; of one panel, its fields")
     offset: int
     note: str = Field(description="what was left out and how to get it")
 
@@ -64,8 +67,8 @@ async def describe(
     desk: Desk,
     context: Context,
     panel: PanelName = None,
-    section: Annotated[Section, Field(description="which part")] = "overview",
-    limit: Annotated[int, Field(ge=1, le=200, description="most entries")] = 100,
+    section: Annotated[Section, Field(description="what to describe")] = "overview",
+    limit: Annotated[int, Field(ge=1, le=500, description="most entries on a page")] = 200,
     offset: Annotated[int, Field(ge=0, description="entries to skip")] = 0,
 ) -> CatalogPage:
     """One page of the catalog."""
@@ -91,44 +94,58 @@ def known_panel(desk: Desk, workspace: Workspace, name: str | None) -> str:
 def _page(
     desk: Desk, workspace: Workspace, panel: str | None, section: Section, limit: int, offset: int
 ) -> CatalogPage:
+    catalog = workspace.catalog
     chosen = known_panel(desk, workspace, panel)
-    names = [chosen] if section in {"overview", "panel"} else workspace.catalog.names() if section == "panels" else []
-    panels = [_line(workspace.catalog.describe(name)) for name in names]
-    page = CatalogPage(
+    panels: list[PanelLine] = []
+    lines: list[str] = []
+    note, total = "", 1
+    if section in {"overview", "panel"}:
+        info = catalog.describe(chosen)
+        panels, note = _one(info, limit, offset)
+        total = len(info.fields)
+    if section == "overview":
+        lines = sorted(operators())
+        others = ", ".join(name for name in catalog.names() if name != chosen) or "none"
+        more = f"other panels: {others}; section='operators' says what operators mean, 'grammar' how to write them"
+        note = f"{note}; {more}" if note else more
+    elif section == "panels":
+        every = catalog.names()
+        panels, note = cut([_line(catalog.describe(name)) for name in every], limit, offset)
+        total = len(every)
+    elif section == "operators":
+        lines, note = cut(operator_lines(), limit, offset)
+        total = len(operators())
+    return CatalogPage(
         section=section,
-        default_panel=workspace.catalog.default(),
+        default_panel=catalog.default(),
         panels=panels,
-        operators=[],
+        operators=lines,
         grammar=syntax_text() if section == "grammar" else "",
         limits=language_limits() if section in {"overview", "limits"} else {},
-        total=len(panels) or 1,
+        total=total,
         offset=offset,
-        note="",
+        note=note,
     )
-    if section == "overview":
-        others = ", ".join(name for name in workspace.catalog.names() if name != chosen)
-        note = f"other panels: {others or 'none'}; section='operators' says what they mean, 'grammar' how to write them"
-        return page.model_copy(update={"operators": sorted(operators()), "note": note})
-    if section == "operators":
-        lines, note = cut(operator_lines(), limit, offset)
-        return page.model_copy(update={"operators": lines, "total": len(operators()), "note": note})
-    if section == "panels":
-        panels, note = cut(panels, limit, offset)
-        return page.model_copy(update={"panels": panels, "note": note})
-    return page
+
+
+def _one(info: PanelInfo, limit: int, offset: int) -> tuple[list[PanelLine], str]:
+    fields, note = cut(info.fields, limit, offset, MAX_FIELDS)
+    line = _line(info).model_copy(update={"fields": fields})
+    return [line], f"fields {note}; section='panel' lists them" if note else ""
 
 
 def _line(info: PanelInfo) -> PanelLine:
+    """A panel with the first of its fields, groups and caveats, cut to what one answer can bear."""
     return PanelLine(
         name=info.name,
         available=info.available,
         rows=info.rows,
         symbols=info.symbols,
-        start=None if info.start is None else str(info.start)[:10],
-        end=None if info.end is None else str(info.end)[:10],
-        fields=list(info.fields),
-        groups=list(info.groups),
-        source=info.source,
-        licence=info.licence,
-        caveats=list(info.caveats),
+        start=str(info.start)[:10],
+        end=str(info.end)[:10],
+        fields=cut(info.fields, len(info.fields), 0, MAX_WORDS)[0],
+        groups=cut(info.groups, len(info.groups), 0, MAX_WORDS)[0],
+        source=info.source[:MAX_WORDS],
+        licence=info.licence[:MAX_WORDS],
+        caveats=cut([caveat[:MAX_WORDS] for caveat in info.caveats], len(info.caveats), 0, MAX_WORDS)[0],
     )

@@ -1,0 +1,148 @@
+"""Check, measure, find and read alphas through a client."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from alphaswarm.mcp_server.paging import size
+from alphaswarm.mcp_server.security import REFUSAL_KEY
+from alphaswarm.mcp_server.tools.alphas import fitting
+from alphaswarm.research import Trial, Workspace
+
+FORMULA = "cs_rank(-ts_sum(returns, 5))"
+
+
+def test_evaluate_measures_stores_and_recalls(ask: Callable[..., Any], workspace: Workspace) -> None:
+    answer = ask(
+        "data_alphas_evaluate", expression=FORMULA, panel="small", rationale="losers come back", parents=["ab" * 8]
+    )
+    first = answer.structured_content
+    assert Trial.model_validate(first) == workspace.trial(first["id"]).model_copy(update={"known": False})
+    assert first["window"]["role"] == "search"
+    assert first["source"] == "mcp"
+    assert (first["rationale"], first["parents"]) == ("losers come back", ["ab" * 8])
+    assert first["known"] is False
+    assert len(answer.content[0].text.encode()) < 8_000
+    again = ask("data_alphas_evaluate", expression="cs_rank(-ts_sum( returns,5 ))", panel="small").structured_content
+    assert again["known"] is True
+    assert again["id"] == first["id"]
+    assert again["trials_total"] == 1
+    other = ask("data_alphas_evaluate", expression=FORMULA, panel="small", horizon=1).structured_content
+    assert other["trials_total"] == 2
+
+
+def test_a_run_and_a_critique_are_kept_with_the_trial(ask: Callable[..., Any], workspace: Workspace) -> None:
+    run = workspace.start_run(panel="small", horizon=5, proposer="random", budget=3, seed=1, intent="", config={}).id
+    ask("data_alphas_evaluate", expression=FORMULA, panel="small", run=run, source="search")
+    later = ask("data_alphas_evaluate", expression=FORMULA, panel="small", run=run, critique="too much turnover")
+    assert later.structured_content["critique"] == "too much turnover"
+    assert later.structured_content["first_run"] == run
+    assert [trial.expression for trial in workspace.trials(run=run)] == [FORMULA]
+
+
+def test_a_refused_formula_tells_how_to_repair_it_and_counts(ask: Callable[..., Any], workspace: Workspace) -> None:
+    answer = ask("data_alphas_evaluate", expression="cs_rank(ts_men(returns, 5))", panel="small")
+    assert answer.is_error
+    assert answer.structured_content is None
+    refusal = answer.meta[REFUSAL_KEY]
+    assert (refusal["reason"], refusal["column"]) == ("DSL_NAME", 9)
+    assert "ts_mean" in refusal["hint"]
+    first, text, caret = answer.content[0].text.splitlines()
+    assert first.startswith("DSL_NAME at column 9")
+    assert caret.index("^") == text.index("ts_men")
+    assert workspace.trials_total("small") == 1
+
+
+def test_a_field_that_is_not_there_lists_what_is(ask: Callable[..., Any]) -> None:
+    text = ask("data_alphas_evaluate", expression="cs_rank(vwap)", panel="small").content[0].text
+    assert text.startswith("DSL_FIELD")
+    assert "close" in text
+
+
+def test_a_panel_is_a_name_of_the_catalog_never_a_file(
+    ask: Callable[..., Any], tmp_path: Path, workspace: Workspace
+) -> None:
+    secret = tmp_path / "secret.csv"
+    secret.write_text("date,symbol,close\n2020-01-01,password,1\n")
+    for panel in (str(secret), "secret.csv", "./secret.csv", "../secret.csv", "ws/panels/small.npz", "/etc/passwd", ""):
+        for tool in ("data_alphas_evaluate", "data_alphas_validate", "data_backtests_start"):
+            answer = ask(tool, expression=FORMULA, panel=panel)
+            assert answer.is_error
+            assert answer.meta[REFUSAL_KEY]["reason"] == "UNKNOWN_NAME"
+            assert "password" not in answer.content[0].text
+        assert ask("data_catalog_describe", panel=panel).is_error
+
+
+def test_validate_answers_for_good_and_bad_and_costs_nothing(ask: Callable[..., Any], workspace: Workspace) -> None:
+    good = ask("data_alphas_validate", expression="ts_corr(close,volume,10)", panel="small").structured_content
+    assert good["valid"] is True
+    assert good["expression"] == "ts_corr(close, volume, 10)"
+    assert good["fields"] == ["close", "volume"]
+    assert good["lookback"] == 9
+    assert len(good["digest"]) == 64
+    bad = ask("data_alphas_validate", expression="ts_corr(close, volume)", panel="small")
+    assert not bad.is_error
+    assert bad.structured_content["valid"] is False
+    assert bad.structured_content["reason"] == "DSL_ARITY"
+    assert bad.structured_content["column"] >= 1
+    missing = ask("data_alphas_validate", expression="cs_rank(vwap)", panel="small").structured_content
+    assert (missing["valid"], missing["reason"]) == (False, "DSL_FIELD")
+    assert workspace.trials_total("small") == 0
+
+
+def test_search_finds_what_was_evaluated(ask: Callable[..., Any]) -> None:
+    assert ask("data_alphas_search", text="anything").structured_content["results"] == []
+    ask("data_alphas_evaluate", expression=FORMULA, panel="small", rationale="short-term reversal")
+    ask("data_alphas_evaluate", expression="ts_std(returns, 20)", panel="small", rationale="risk")
+    found = ask("data_alphas_search", text=FORMULA, k=1).structured_content
+    assert found["embedder"]
+    (best,) = found["results"]
+    assert best["expression"] == FORMULA
+    assert best["text"] or best["summary"]
+    by_words = ask("data_alphas_search", text="short-term reversal").structured_content["results"]
+    assert by_words[0]["expression"] == FORMULA
+    assert ask("data_alphas_search", text=FORMULA, as_of="1990-01-01").structured_content["results"] == []
+
+
+def test_search_refuses_what_it_can_not_mean(ask: Callable[..., Any]) -> None:
+    assert ask("data_alphas_search", text="x", as_of="yesterday").is_error
+    assert ask("data_alphas_search", text="x", as_of="2020-13-45").is_error
+    assert ask("data_alphas_search", text="").is_error
+    assert ask("data_alphas_search", text="x", corpus="secrets").is_error
+    assert ask("data_alphas_search", text="x" * 1_000_000).is_error
+    assert ask("data_alphas_search", text="a\x00b").is_error
+
+
+def test_many_long_results_are_cut_to_what_a_client_can_read(ask: Callable[..., Any], workspace: Workspace) -> None:
+    for window in range(2, 32):
+        workspace.evaluate(f"ts_mean(returns, {window})", panel="small", rationale=f"mean {'word ' * 300}")
+    answer = ask("data_alphas_search", text="mean word", k=30)
+    assert len(answer.content[0].text.encode()) < 8_000
+    assert 0 < len(answer.structured_content["results"]) < 30
+    assert "did not fit" in answer.structured_content["note"]
+
+
+def test_get_reads_by_id_and_by_digest(ask: Callable[..., Any]) -> None:
+    trial = ask("data_alphas_evaluate", expression=FORMULA, panel="small").structured_content
+    for key in (trial["id"], trial["id"][:12], trial["digest"][:12]):
+        assert ask("data_alphas_get", id=key).structured_content["expression"] == FORMULA
+    unknown = ask("data_alphas_get", id="0" * 64)
+    assert unknown.is_error
+    assert unknown.meta[REFUSAL_KEY]["reason"] == "UNKNOWN_NAME"
+    assert ask("data_alphas_get", id="%%%%").is_error
+
+
+@pytest.mark.parametrize("count", [0, 100_000])
+def test_a_trial_with_long_texts_is_shortened_not_lost(workspace: Workspace, count: int) -> None:
+    trial = workspace.evaluate(FORMULA, panel="small").model_copy(
+        update={"rationale": "r" * count, "critique": "c" * count}
+    )
+    shown = fitting(trial)
+    assert size(shown) < 8_000
+    assert (shown == trial) == (count == 0)
+    assert json.loads(shown.model_dump_json())["rank_ic"] == trial.rank_ic
