@@ -1,7 +1,6 @@
 """Memory of what was tried: documents in the store, and an index that finds them again."""
 
-from alphaswarm.rag.embed import EMBEDDER
 from alphaswarm.rag.orders import CORPORA, Corpus, Document
 from alphaswarm.rag.retrieve import Found, Memory, QueryResult
 
-__all__ = ["CORPORA", "EMBEDDER", "Corpus", "Document", "Found", "Memory", "QueryResult"]
+__all__ = ["CORPORA", "Corpus", "Document", "Found", "Memory", "QueryResult"]

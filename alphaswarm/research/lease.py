@@ -8,7 +8,7 @@ import socket
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["LEASE_SECONDS", "Holder"]
+__all__ = ["Holder"]
 
 # After this long without a sign of life, a holder on another machine counts as gone.
 LEASE_SECONDS = 60.0

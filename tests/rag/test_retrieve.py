@@ -1,10 +1,5 @@
 from __future__ import annotations
 
-import os
-import shutil
-import signal
-import subprocess
-import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -12,14 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from filelock import FileLock
-from sqlalchemy import func, select, update
 
-from alphaswarm.core import AlphaSwarmError, DataInvalid, Store, StoreBusy, UnknownName
+from alphaswarm.core import AlphaSwarmError, DataInvalid, Store, UnknownName
 from alphaswarm.dsl import parse
-from alphaswarm.rag import EMBEDDER, Document, Memory
-from alphaswarm.rag.embed import VECTOR_SIZE
-from alphaswarm.rag.store import documents
+from alphaswarm.rag import Document, Memory
+from alphaswarm.rag.embed import EMBEDDER
 
 Make = Callable[..., Document]
 
@@ -36,10 +28,6 @@ def fill(store: Store, memory: Memory, document: Make, formulas: tuple[str, ...]
 
 def ids(memory: Memory, text: str, **how) -> list[str]:
     return [found.id for found in memory.query(text, **how).results]
-
-
-def damaged(memory_dir: Path) -> Path:
-    return memory_dir / f"chroma-{EMBEDDER}-{VECTOR_SIZE}"
 
 
 def test_the_same_expression_comes_first_with_full_score(
@@ -143,69 +131,6 @@ def test_without_the_lock_the_answer_is_the_same(
     other.close()
 
 
-def test_reindex_needs_the_index_to_itself(memory: Memory, store: Store, tmp_path: Path) -> None:
-    memory.query("x")
-    other = Memory(store, tmp_path / "rag")
-    with pytest.raises(StoreBusy):
-        other.reindex()
-    assert other.stats()["index"] == "exact"
-
-
-def test_reindex_renews_old_vectors(memory: Memory, store: Store, document: Make, formulas) -> None:
-    fill(store, memory, document, formulas)
-    with store.write() as connection:
-        connection.execute(update(documents).values(embedder="old", vector=b"\x00" * 16))
-    assert ids(memory, formulas[0])[0] == "0-0"
-    stats = memory.reindex()
-    assert stats["corpora"]["alpha_factors"] == stats["documents"] == len(formulas)
-    with store.read() as connection:
-        assert connection.execute(select(func.count()).where(documents.c.embedder == "old")).scalar() == 0
-    assert memory.query(formulas[0]).index == "chroma"
-
-
-def no_vectors(place: Path) -> None:
-    for file in place.glob("*/data_level0.bin"):
-        file.write_bytes(file.read_bytes()[:100])
-    for directory in place.glob("*/"):
-        shutil.rmtree(directory)
-
-
-@pytest.mark.parametrize(
-    "harm",
-    [
-        lambda place: (place / "chroma.sqlite3").write_bytes(b"garbage" * 999),
-        lambda place: (place / "chroma.sqlite3").write_bytes(b""),
-        lambda place: (place / "state.json").write_text("{"),
-        lambda place: (place / "state.json").unlink(),
-        lambda place: (place / "state.json").write_text('{"alpha_factors": 10000}'),
-        lambda place: shutil.rmtree(place),
-        no_vectors,
-    ],
-    ids=["garbage", "empty", "torn state", "no state", "state ahead", "gone", "no vectors"],
-)
-def test_a_damaged_index_is_rebuilt(store: Store, document: Make, formulas, tmp_path: Path, harm) -> None:
-    memory = Memory(store, tmp_path / "rag")
-    fill(store, memory, document, formulas)
-    before = memory.query(formulas[3])
-    memory.close()
-    harm(damaged(tmp_path / "rag"))
-    again = Memory(store, tmp_path / "rag")
-    after = again.query(formulas[3])
-    assert after.index == "chroma"
-    assert after == before
-    again.close()
-
-
-def test_an_index_of_another_ledger_is_rebuilt(document: Make, formulas, tmp_path: Path) -> None:
-    for name, part in (("a", formulas[:6]), ("b", formulas[6:])):
-        store = Store(tmp_path / f"{name}.db")
-        memory = Memory(store, tmp_path / "rag")
-        fill(store, memory, document, part)
-        assert memory.query(part[0]).results[0].expression == part[0]
-        memory.close()
-        store.close()
-
-
 def test_where_no_directory_can_be_the_store_is_searched(store: Store, document: Make, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     memory = Memory(store, tmp_path / "file")
@@ -227,45 +152,6 @@ def test_threads_may_ask_while_others_remember(memory: Memory, document: Make, f
     with ThreadPoolExecutor(3) as pool:
         assert list(pool.map(work, range(3))) == [[1.0] * len(formulas)] * 3
     assert memory.stats()["documents"] == 3 * len(formulas)
-
-
-INDEXER = """
-import sys
-from pathlib import Path
-from alphaswarm.core import Store
-from alphaswarm.rag import Document, Memory
-store = Store(Path(sys.argv[1]) / "ledger.db")
-memory = Memory(store, Path(sys.argv[1]) / "rag")
-for number in range(10_000):
-    memory.remember(Document("alpha_factors", f"{number:05d}", text=f"word{number} idea", as_of="2012-12-31"))
-    memory.query(f"word{number}")
-    print(number, flush=True)
-"""
-
-
-def test_kill_while_indexing_loses_nothing(store: Store, tmp_path: Path) -> None:
-    for wanted in (3, 40):
-        with subprocess.Popen([sys.executable, "-c", INDEXER, str(tmp_path)], stdout=subprocess.PIPE) as process:
-            for line in process.stdout:
-                if int(line) >= wanted:
-                    break
-            os.kill(process.pid, signal.SIGKILL)
-        memory = Memory(store, tmp_path / "rag")
-        for number in range(wanted + 1):
-            answer = memory.query(f"word{number}", k=1)
-            assert answer.results[0].id == f"{number:05d}"
-            assert answer.index == "chroma"
-        memory.close()
-
-
-def test_the_lock_is_held_until_closed(memory: Memory, tmp_path: Path) -> None:
-    lock = FileLock(tmp_path / "rag" / "index.lock")
-    memory.query("x")
-    with pytest.raises(Exception, match="could not be acquired"):
-        lock.acquire(timeout=0)
-    memory.close()
-    lock.acquire(timeout=0)
-    lock.release()
 
 
 def test_scores_are_cosines(memory: Memory, document: Make) -> None:
