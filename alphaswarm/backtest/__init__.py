@@ -1,13 +1,11 @@
 """From factor to weights, and from weights to money."""
 
-from alphaswarm.backtest.ranking import MIN_NAMES, RankedRows, rank_rows
+from alphaswarm.backtest.ranking import RankedRows, rank_rows
 from alphaswarm.backtest.result import BacktestResult
-from alphaswarm.backtest.vector import FILLS, Fill, VectorEngine
+from alphaswarm.backtest.vector import Fill, VectorEngine
 from alphaswarm.backtest.weights import quantile_weights, rank_weights, stagger, target_weights
 
 __all__ = [
-    "FILLS",
-    "MIN_NAMES",
     "BacktestResult",
     "Fill",
     "RankedRows",

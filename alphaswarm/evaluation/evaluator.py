@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from alphaswarm.backtest import MIN_NAMES, Fill, RankedRows, rank_rows
+from alphaswarm.backtest import Fill, RankedRows, rank_rows
 from alphaswarm.backtest.metrics import periods_per_year
+from alphaswarm.backtest.ranking import MIN_NAMES
 from alphaswarm.core import EvidenceInvalid, Panel
 from alphaswarm.evaluation.book import rank_book
 from alphaswarm.evaluation.evidence import Evidence, summarise

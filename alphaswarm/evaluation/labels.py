@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from alphaswarm.backtest import FILLS, Fill
+from alphaswarm.backtest.vector import FILLS, Fill
 from alphaswarm.core import EvidenceInvalid, Panel
 
 __all__ = ["forward_returns"]
