@@ -70,9 +70,8 @@ def evaluate(
     as_json: JsonOption = False,
 ) -> None:
     """Measure an expression on the search window; the trial is counted for ever."""
-    with open_workspace(workspace) as project:
-        with progress_console().status("evaluating"):
-            trial = project.evaluate(expression, panel=panel or project.catalog.default(), horizon=horizon, fill=fill)
+    with open_workspace(workspace) as project, progress_console().status("evaluating"):
+        trial = project.evaluate(expression, panel=panel or project.catalog.default(), horizon=horizon, fill=fill)
     if as_json:
         print_json(trial.model_dump(mode="json"))
     else:
@@ -184,6 +183,13 @@ def _print_trial(trial: Trial) -> None:
     print(f"IC         {number(trial.ic, 4)}  t {number(trial.ic_t)}  ICIR {number(trial.icir)}")
     print(f"turnover   {number(trial.turnover)} per day   break-even {number(trial.breakeven_bp, 1)} bp")
     print(f"coverage   {number(trial.coverage)}")
-    print(f"trial      {trial.id[:16]}, number {trial.trial} of {trial.trials_total} on this panel")
+    print(
+        f"trial      {trial.id[:16]}, {'known before' if trial.known else 'new'}, one of {trial.trials_total} on this panel"
+    )
+    if trial.message:
+        print(f"{trial.status}: {trial.message}")
+    for name, value in (("source", trial.source), ("rationale", trial.rationale), ("critique", trial.critique)):
+        if value:
+            print(f"{name:11}{value}")
     for warning in trial.warnings:
         print(f"note: {warning}")

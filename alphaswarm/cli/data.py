@@ -85,7 +85,9 @@ def fetch(name: NameArgument, workspace: WorkspaceOption = default_workspace, as
 def check(
     name: NameArgument,
     workspace: WorkspaceOption = default_workspace,
-    everything: Annotated[bool, typer.Option("--all", help="Print every finding, not the first few of a kind.")] = False,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Print every finding, not the first few of a kind.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Look for faults in the data: missing sessions, bad bars, splits, stale days, twins, ..."""
@@ -98,13 +100,15 @@ def check(
         print_json({"panel": name} | report.to_dict())
         return
     for kind, findings in report.by_kind().items():
-        print(f"\n{kind}: {len(findings)}")
+        print(f"\n{kind}: {len(findings)} ({kind.meaning})")
         shown = findings if everything else findings[:SHOWN_FINDINGS]
         for finding in shown:
             place = " ".join(str(part) for part in (finding.date, finding.symbol) if part)
             print(f"  {place}  {finding.detail}" if place else f"  {finding.detail}")
         if len(shown) < len(findings):
             print(f"  ... {len(findings) - len(shown)} more: --all or --json")
+    for note in report.notes:
+        print(f"\nnot checked: {note}")
     print(f"\n{len(report.findings)} findings in {name}; they are reported, nothing was changed")
 
 
@@ -123,6 +127,8 @@ def import_file(
     catalog.add(name, panel)
     rows, symbols = panel.shape
     if as_json:
-        print_json({"panel": name, "digest": panel.digest, "rows": rows, "symbols": symbols, "fields": list(panel.fields)})
+        print_json(
+            {"panel": name, "digest": panel.digest, "rows": rows, "symbols": symbols, "fields": list(panel.fields)}
+        )
     else:
         print(f"{name}: {rows} days x {symbols} names, fields {', '.join(panel.fields)}")

@@ -78,7 +78,9 @@ class Finding(NamedTuple):
 
 def doctor(
     workspace: WorkspaceOption = default_workspace,
-    warm_up: Annotated[bool, typer.Option("--warm-up", help="Compile the kernels first, so that nothing waits later.")] = False,
+    warm_up: Annotated[
+        bool, typer.Option("--warm-up", help="Compile the kernels first, so that nothing waits later.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Say what works here and what is missing. Exit code 3 when something needed is broken."""
@@ -110,14 +112,18 @@ def _findings(workspace: Path) -> Iterator[Finding]:
     yield _tools()
     model = os.environ.get("ALPHASWARM_LLM_MODEL")
     endpoint = os.environ.get("ALPHASWARM_LLM_BASE_URL")
-    yield Finding("language model", True, f"{model or 'default model'} at {endpoint}" if endpoint else "none set: the agent searches without one")
+    yield Finding(
+        "language model",
+        True,
+        f"{model or 'default model'} at {endpoint}" if endpoint else "none set: the agent searches without one",
+    )
 
 
 def _language() -> Finding:
-    from alphaswarm.dsl import evaluate, operators
     from alphaswarm.data import synthetic_market
+    from alphaswarm.dsl import evaluate, operators
 
-    panel = synthetic_market("null", seed=0, days=30, names=40)
+    panel = synthetic_market("null", seed=0, days=60, names=40)
     values = evaluate("cs_rank(-ts_sum(returns, 5))", panel)
     return Finding("language", bool(values.shape == panel.shape), f"{len(operators())} operators, a formula evaluated")
 

@@ -27,9 +27,7 @@ def query(
     text: Annotated[str, typer.Argument(help="Words, or an expression.")],
     corpus: Annotated[str, typer.Option("--corpus")] = "alpha_factors",
     k: Annotated[int, typer.Option("--k", min=1, max=100)] = 5,
-    as_of: Annotated[
-        str | None, typer.Option("--as-of", help="Only what could be known by this market date.")
-    ] = None,
+    as_of: Annotated[str | None, typer.Option("--as-of", help="Only what could be known by this market date.")] = None,
     workspace: WorkspaceOption = default_workspace,
     as_json: JsonOption = False,
 ) -> None:

@@ -1,0 +1,220 @@
+"""`alphaswarm agent`: let the researcher run, and look at its runs."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from alphaswarm.cli.output import (
+    ExitCode,
+    JsonOption,
+    PanelOption,
+    WorkspaceOption,
+    default_workspace,
+    number,
+    open_workspace,
+    print_json,
+    print_table,
+    progress_console,
+)
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+    from alphaswarm.research import Run, Workspace
+
+__all__ = ["app"]
+
+app = typer.Typer(no_args_is_help=True)
+
+EXIT_CODES = {"complete": ExitCode.OK, "exhausted": ExitCode.OK, "limit": ExitCode.LIMIT, "stopped": ExitCode.PARTIAL}
+SHOWN = 10
+
+
+@app.command()
+def run(
+    intent: Annotated[str, typer.Option("--intent", help="What to look for, in words.")] = "",
+    proposer: Annotated[str, typer.Option("--proposer", help="auto, llm, search or random")] = "auto",
+    budget: Annotated[int, typer.Option("--budget", min=1, help="New trials to make.")] = 60,
+    panel: PanelOption = None,
+    horizon: Annotated[int, typer.Option("--horizon", min=1, max=252, help="Days that the label spans.")] = 5,
+    seed: Annotated[int, typer.Option("--seed", min=0)] = 0,
+    resume: Annotated[str | None, typer.Option("--resume", help="Go on with this run.")] = None,
+    workspace: WorkspaceOption = default_workspace,
+    as_json: JsonOption = False,
+) -> None:
+    """Propose, evaluate, criticise and store candidates until the budget is spent; then report."""
+    with open_workspace(workspace) as project:
+        if resume:
+            started = project.resume_run(resume)
+        else:
+            from alphaswarm.agents import resolve_proposer
+
+            started = project.start_run(
+                panel=panel or project.catalog.default(),
+                horizon=horizon,
+                proposer=resolve_proposer(proposer, os.environ),
+                budget=budget,
+                seed=seed,
+                intent=intent,
+            )
+        outcome = _research(project, started)
+        body = _closing(project, started, outcome)
+    if as_json:
+        print_json(body)
+    else:
+        _print_run(body)
+        print(f"\n{outcome['message']}", file=sys.stderr)
+    raise typer.Exit(EXIT_CODES[outcome["outcome"]])
+
+
+@app.command("list")
+def list_runs(workspace: WorkspaceOption = default_workspace, as_json: JsonOption = False) -> None:
+    """The runs of this research project."""
+    with open_workspace(workspace) as project:
+        runs = project.runs()
+    if as_json:
+        print_json({"runs": [one.model_dump(mode="json") for one in runs]})
+        return
+    rows = [
+        (one.id, one.status, one.panel, one.proposer, str(one.seed), str(one.budget), one.started[:19], one.intent)
+        for one in runs
+    ]
+    print_table(("run", "status", "panel", "proposer", "seed", "budget", "started", "intent"), rows)
+
+
+@app.command()
+def show(
+    run: Annotated[str, typer.Argument(help="The id of a run, such as r0001.")],
+    workspace: WorkspaceOption = default_workspace,
+    as_json: JsonOption = False,
+) -> None:
+    """What a run tried and what came of it."""
+    with open_workspace(workspace) as project:
+        body = _body(project, project.run(run))
+    if as_json:
+        print_json(body)
+    else:
+        _print_run(body)
+
+
+def _research(project: Workspace, run: Run) -> dict[str, Any]:
+    from mcp import Client
+
+    from alphaswarm.agents import AlphaResearcher, make_proposer
+    from alphaswarm.mcp_server import create_server
+
+    directory = project.path / "runs" / run.id
+    proposer = make_proposer(run.proposer, os.environ, directory)
+    console = progress_console()
+    console.print(f"run {run.id} on {run.panel}: {proposer.notice}", markup=False, highlight=False)
+
+    async def research() -> dict[str, Any]:
+        with _progress(run) as on_event:
+            async with Client(create_server(project)) as client:
+                researcher = AlphaResearcher(
+                    client,
+                    proposer,
+                    run=run.id,
+                    panel=run.panel,
+                    horizon=run.horizon,
+                    budget=run.budget,
+                    seed=run.seed,
+                    intent=run.intent,
+                    checkpoint=directory / "checkpoint.sqlite",
+                    on_event=on_event,
+                )
+                # the first Ctrl-C ends the node that is at work and saves; a second one kills
+                asyncio.get_running_loop().add_signal_handler(signal.SIGINT, researcher.stop)
+                return await researcher.run()
+
+    try:
+        return asyncio.run(research())
+    except BaseExceptionGroup as group:  # the client works in a task group
+        raise _cause(group) from None
+
+
+def _cause(error: BaseException) -> BaseException:
+    """What went wrong first, inside any nesting of groups."""
+    return _cause(error.exceptions[0]) if isinstance(error, BaseExceptionGroup) else error
+
+
+@contextmanager
+def _progress(run: Run) -> Iterator[Any]:
+    """A bar and the best candidate so far on stderr; nothing when that is no terminal."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    console = progress_console()
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=24),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("best t {task.fields[t]}  {task.fields[best]}", markup=False),
+    )
+    bar: Progress = Progress(*columns, console=console, disable=not console.is_terminal, transient=True)
+    task = bar.add_task("starting", total=run.budget, t="-", best="")
+    best = 0.0
+
+    def on_event(event: dict[str, Any]) -> None:
+        nonlocal best
+        bar.update(task, description=event["phase"], completed=event["budget"]["new"])
+        candidate = event.get("candidate") or {}
+        t = (candidate.get("metrics") or {}).get("rank_ic_t")
+        if t is not None and abs(t) > abs(best):
+            best = t
+            bar.update(task, t=f"{t:+.2f}", best=candidate["expression"][:60])
+
+    with bar:
+        yield on_event
+
+
+def _closing(project: Workspace, run: Run, outcome: dict[str, Any]) -> dict[str, Any]:
+    from alphaswarm.research import write_report
+
+    ended = EXIT_CODES[outcome["outcome"]] is ExitCode.OK  # what was stopped stays open, to be resumed
+    finished = project.finish_run(run.id, outcome["outcome"]) if ended else project.run(run.id)
+    with progress_console().status("drawing the report"):
+        report = write_report(project, run.id)
+    return _body(project, finished) | {"outcome": outcome["outcome"], "report": str(report)}
+
+
+def _body(project: Workspace, run: Run) -> dict[str, Any]:
+    """The documented JSON of a run: its hashed summary, and what lies outside the hash."""
+    summary = project.run_summary(run.id)
+    report = project.path / "reports" / f"{run.id}.html"
+    outside = {"run_id": run.id, "summary": summary.digest, "report": str(report) if report.exists() else None}
+    return dict(summary.body) | outside
+
+
+def _print_run(body: dict[str, Any]) -> None:
+    print(f"\n{body['verdict']}\n")
+    columns = ("", "expression", "source", "RankIC", "t", "turnover", "break-even bp", "net SR 5bp")
+    finalists = {one["digest"] for one in body["finalists"]}
+    ranked = sorted(body["candidates"], key=lambda one: -abs(one["rank_ic_t"] or 0.0))
+    rows = [
+        (
+            "*" if one["digest"] in finalists else "",
+            one["expression"],
+            one["source"],
+            number(one["rank_ic"], 4),
+            number(one["rank_ic_t"]),
+            number(one["turnover"]),
+            number(one["breakeven_bp"], 1),
+            number((one["net_sharpe"] or {}).get("5")),
+        )
+        for one in ranked[:SHOWN]
+    ]
+    print_table(columns, rows, right=columns[3:])
+    print("\n* beats the hurdle on the search window; not judged on data the search has not seen")
+    for warning in body["warnings"]:
+        print(f"note: {warning}")
+    if body["report"]:
+        print(f"report: {body['report']}")

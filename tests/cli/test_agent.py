@@ -1,0 +1,112 @@
+"""`alphaswarm agent`: a whole run, its documents, and its picture."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.cli.conftest import Shell
+
+
+# Users' scripts rely on these.
+KEYS = {
+    "run_id",
+    "panel",
+    "panel_digest",
+    "seed",
+    "proposer",
+    "trials",
+    "candidates",
+    "finalists",
+    "accepted",
+    "report",
+}
+RUN = ("agent", "run", "--panel", "tiny", "--budget", "8", "--seed", "3", "--horizon", "2")
+
+
+@pytest.fixture
+def body(shell: Shell, tiny: str) -> dict[str, object]:
+    outcome = shell(*RUN, "--json")
+    assert outcome.code == 0, outcome.err
+    return dict(outcome.json)
+
+
+def test_a_run_reports_what_it_tried(shell: Shell, body: dict[str, object]) -> None:
+    assert body.keys() >= KEYS
+    assert body["proposer"] == "search"
+    assert body["trials"] == 8
+    assert body["accepted"] == []
+    assert "search evidence only, not judged" in str(body["verdict"])
+    page = Path(str(body["report"])).read_text("utf-8")
+    assert "<svg" in page
+    assert not re.search(r"(?:src|href)=[\"']https?:", page)
+    shown = shell("agent", "show", str(body["run_id"]), "--json").json
+    assert shown["summary"] == body["summary"]
+    assert str(body["run_id"]) in shell("agent", "list").out
+    assert shell("agent", "list", "--json").json["runs"][0]["status"] == "finished"
+    assert "not judged" in shell("agent", "show", str(body["run_id"])).out
+    assert len(shell("alpha", "list", "--run", str(body["run_id"]), "--json").json["trials"]) > 0
+
+
+def test_a_second_run_recalls_what_is_known(shell: Shell, body: dict[str, object]) -> None:
+    again = shell(*RUN, "--json").json
+    assert again["run_id"] != body["run_id"]
+    assert again["trials"] == 8
+    assert again["counts"]["recalled"] > 0
+
+
+def test_the_same_seed_elsewhere_is_the_same_run(
+    shell: Shell, body: dict[str, object], market_file: Path, tmp_path: Path
+) -> None:
+    elsewhere = str(tmp_path / "other")
+    assert shell("data", "import", str(market_file), "--name", "tiny", "--workspace", elsewhere).code == 0
+    other = shell(*RUN, "--workspace", elsewhere, "--json").json
+    assert other["summary"] == body["summary"]
+    assert other["candidates"] == body["candidates"]
+
+
+def test_text_goes_to_stdout_and_progress_to_stderr(shell: Shell, tiny: str) -> None:
+    outcome = shell(*RUN)
+    assert outcome.code == 0
+    assert "no LLM" in outcome.err
+    assert "report: " in outcome.out
+    assert "\x1b" not in outcome.out + outcome.err
+
+
+def test_report_is_drawn_again(shell: Shell, body: dict[str, object]) -> None:
+    path = Path(str(body["report"]))
+    before = path.read_bytes()
+    path.unlink()
+    outcome = shell("report", str(body["run_id"]), "--json")
+    assert outcome.json["report"] == str(path)
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("agent", "run", "--panel", "nope"),
+        ("agent", "run", "--panel", "tiny", "--proposer", "magic"),
+        ("agent", "run", "--resume", "r9999"),
+        ("agent", "run", "--budget", "0"),
+        ("agent", "show", "r9999"),
+        ("report", "r9999"),
+        ("report",),
+        ("agent", "run", "--panl", "tiny"),
+    ],
+)
+def test_usage_errors_exit_2(shell: Shell, tiny: str, arguments: tuple[str, ...]) -> None:
+    outcome = shell(*arguments)
+    assert outcome.code == 2
+    assert "Traceback" not in outcome.err
+
+
+def test_an_unreachable_model_exits_3(shell: Shell, tiny: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ALPHASWARM_LLM_BASE_URL", "http://127.0.0.1:9/v1")
+    outcome = shell("agent", "run", "--panel", tiny, "--proposer", "llm", "--budget", "1")
+    assert outcome.code == 3
+    assert "127.0.0.1:9" in outcome.err
