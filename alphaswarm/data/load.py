@@ -114,9 +114,10 @@ def _long(table: Table, date_column: str, symbol_column: str, dates: Dates) -> _
 
 def _wide(table: Table, date_column: str, dates: Dates, field: str) -> _Parts:
     names = [name for name in table.columns if name != date_column]
-    known = [name for name in names if name.strip().lower() in RULES]
-    if known:
-        raise table.fault(f"must have a column 'symbol' beside {known[0]!r} (one row for each date and symbol)")
+    lower = {name.strip().lower() for name in names}
+    # LOW and OPEN are tickers too, but a column close, or nothing but fields, is no table of symbols
+    if "close" in lower or lower <= set(RULES):
+        raise table.fault(f"must have a column 'symbol' beside {names[0]!r} (one row for each date and symbol)")
     for name in names:
         check_symbol(table, name, column=name)
     days, place = np.unique(dates, return_inverse=True)

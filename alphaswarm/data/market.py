@@ -29,8 +29,9 @@ LARGEST_RETURN = 0.4
 OVERNIGHT = 0.35  # share of a day's variance
 WICK = 0.35
 VOLUME_MEMORY, VOLUME_SPREAD, VOLUME_ON_MOVES = 0.9, 0.35, 0.6
-# Rounded like quotes: a last bit that differs between processors almost never changes a panel.
-PRICE_DECIMALS = 4
+# Returns and the factors between prices are rounded: a last bit that differs between processors almost never
+# changes a panel. Prices are not, or each would carry every earlier rounding into the next return.
+DECIMALS = 8
 
 # name: drift of the market a day, volatility, mean days it lasts
 REGIMES: dict[str, tuple[float, float, float]] = {
@@ -42,45 +43,43 @@ REGIMES: dict[str, tuple[float, float, float]] = {
 
 @dataclass(frozen=True, eq=False)
 class Market:
-    """What a market is made of: base returns and the draws that turn returns into bars.
+    """What a market is made of: base returns, and the draws that turn returns into bars.
 
     Attributes:
         returns: simple close-to-close returns [T, N] before anything is planted; the first row is not used.
         scale: each name's daily volatility [T, N].
-        shocks: standard normal draws for open, high, low and volume, [4, T, N].
+        overnight: what the opening gap adds to its share of the day's move, in logs [T, N].
+        above, below: high over the higher, low over the lower of open and close [T, N].
+        quiet: log volume of a day without a move [T, N].
         first: first closes [N].
-        size: mean log volumes [N].
     """
 
     dates: NDArray[np.datetime64]
     symbols: tuple[str, ...]
     groups: dict[str, list[str]]
+    meta: dict[str, Any]
     returns: Array
     scale: Array
-    shocks: Array
+    overnight: Array
+    above: Array
+    below: Array
+    quiet: Array
     first: Array
-    size: Array
-    meta: dict[str, Any]
 
     def panel(self, planted: Array | None = None) -> Panel:
         """The bars, with `planted` [T, N] added to the base returns."""
-        moves = np.log1p(self.returns if planted is None else self.returns + planted)
-        moves[0] = 0.0
-        exact = self.first * np.exp(np.cumsum(moves, axis=0))
-        close = _quoted(exact)
-        before = np.vstack([exact[:1], exact[:-1]])
-        night = OVERNIGHT * moves + np.sqrt(OVERNIGHT * (1 - OVERNIGHT)) * self.scale * self.shocks[0]
-        start = _quoted(before * np.exp(night))
-        high = _quoted(np.maximum(start, close) * np.exp(WICK * self.scale * np.abs(self.shocks[1])))
-        low = _quoted(np.minimum(start, close) * np.exp(-WICK * self.scale * np.abs(self.shocks[2])))
-        busy = VOLUME_SPREAD * _remembered(self.shocks[3], VOLUME_MEMORY)
-        volume = np.rint(np.exp(self.size + busy + VOLUME_ON_MOVES * np.log1p(np.abs(moves) / self.scale))) + 1
-        returns = np.full_like(close, np.nan)
-        returns[1:] = close[1:] / close[:-1] - 1
+        returns = np.round(self.returns if planted is None else self.returns + planted, DECIMALS)
+        returns[0] = 0.0
+        close = self.first * np.cumprod(1 + returns, axis=0)
+        moves = np.log1p(returns)
+        before = np.vstack([close[:1], close[:-1]])
+        start = before * np.round(np.exp(OVERNIGHT * moves + self.overnight), DECIMALS)
+        volume = np.rint(np.exp(self.quiet + VOLUME_ON_MOVES * np.log1p(np.abs(moves) / self.scale))) + 1
+        returns[0] = np.nan
         fields = {
             "open": start,
-            "high": high,
-            "low": low,
+            "high": np.maximum(start, close) * self.above,
+            "low": np.minimum(start, close) * self.below,
             "close": close,
             "volume": volume,
             "returns": returns,
@@ -98,7 +97,7 @@ def draw_market(dates: NDArray[np.datetime64], names: int, *, seed: int, regimes
     beta = 1 + BETA_SPREAD * beta
     loadings = rng.standard_normal((STYLES, names))
     industry = rng.integers(0, SECTORS * INDUSTRIES_EACH, names)
-    first = 40 * np.exp(0.6 * rng.standard_normal(names))
+    first = np.round(40 * np.exp(0.6 * rng.standard_normal(names)), 2)
     size = 13.5 + 1.2 * rng.standard_normal(names)
 
     volatility = _volatility(make_rng(seed, "synthetic", "volatility"), days)
@@ -120,6 +119,8 @@ def draw_market(dates: NDArray[np.datetime64], names: int, *, seed: int, regimes
     # a drift that is the same for all names, and a symmetric bound: neither can be predicted by any expression
     returns = LARGEST_RETURN * np.tanh(moves / LARGEST_RETURN) + (beta if regimes else 1.0) * drift[:, None]
     variance = MARKET**2 * beta**2 + STYLE**2 * (loadings**2).sum(axis=0) + SECTOR**2 + INDUSTRY**2 + own**2
+    scale = volatility[:, None] * np.sqrt(variance)
+    night, above, below, traffic = make_rng(seed, "synthetic", "bars").standard_normal((4, days, names))
     return Market(
         dates=dates,
         symbols=tuple(f"S{number:04d}" for number in range(names)),
@@ -127,12 +128,14 @@ def draw_market(dates: NDArray[np.datetime64], names: int, *, seed: int, regimes
             "sector": [f"sector {number // INDUSTRIES_EACH}" for number in industry.tolist()],
             "industry": [f"industry {number}" for number in industry.tolist()],
         },
-        returns=returns,
-        scale=volatility[:, None] * np.sqrt(variance),
-        shocks=make_rng(seed, "synthetic", "bars").standard_normal((4, days, names)),
-        first=first,
-        size=size,
         meta=meta,
+        returns=returns,
+        scale=scale,
+        overnight=math.sqrt(OVERNIGHT * (1 - OVERNIGHT)) * scale * night,
+        above=np.round(np.exp(WICK * scale * np.abs(above)), DECIMALS),
+        below=np.round(np.exp(-WICK * scale * np.abs(below)), DECIMALS),
+        quiet=size + VOLUME_SPREAD * _remembered(traffic, VOLUME_MEMORY),
+        first=first,
     )
 
 
@@ -174,7 +177,3 @@ def _spells(states: list[str], dates: NDArray[np.datetime64]) -> list[list[str]]
         spells.append([str(dates[row].astype("datetime64[D]")), state])
         row += len(list(spell))
     return spells
-
-
-def _quoted(prices: Array) -> Array:
-    return np.maximum(np.round(prices, PRICE_DECIMALS), 10.0**-PRICE_DECIMALS)

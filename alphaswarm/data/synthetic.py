@@ -23,7 +23,7 @@ Kind = Literal["null", "planted", "regimes"]
 
 FIELDS = ("close", "dollar_volume", "high", "low", "open", "returns", "volume")
 GROUPS = ("industry", "sector")
-DAYS, NAMES = 1500, 500
+DAYS, NAMES, SEED = 1500, 500, 1
 START = "2010-01-04"
 EXPRESSION = "cs_rank(-ts_sum(returns, 5))"
 IC = 0.03
@@ -32,7 +32,7 @@ IC = 0.03
 def synthetic_market(
     kind: Kind = "null",
     *,
-    seed: int = 0,
+    seed: int = SEED,
     days: int = DAYS,
     names: int = NAMES,
     start: str = START,

