@@ -11,8 +11,17 @@ os.environ.setdefault("LANGGRAPH_STRICT_MSGPACK", "true")
 if TYPE_CHECKING:
     from alphaswarm.agents.proposers import Proposal, ProposalRequest, Proposer, make_proposer, resolve_proposer
     from alphaswarm.agents.researcher import AlphaResearcher
+    from alphaswarm.agents.tools import connected
 
-__all__ = ["AlphaResearcher", "Proposal", "ProposalRequest", "Proposer", "make_proposer", "resolve_proposer"]
+__all__ = [
+    "AlphaResearcher",
+    "Proposal",
+    "ProposalRequest",
+    "Proposer",
+    "connected",
+    "make_proposer",
+    "resolve_proposer",
+]
 
 
 def __getattr__(name: str) -> Any:
@@ -21,6 +30,10 @@ def __getattr__(name: str) -> Any:
         from alphaswarm.agents.researcher import AlphaResearcher
 
         return AlphaResearcher
+    if name == "connected":
+        from alphaswarm.agents.tools import connected
+
+        return connected
     if name in __all__:
         from alphaswarm.agents import proposers
 

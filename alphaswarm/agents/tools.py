@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 import mcp
+from mcp.server.mcpserver import MCPServer
 from mcp.shared.exceptions import MCPError
 
 from alphaswarm.core.errors import AlphaSwarmError, ProviderError, Reason, StoreBusy, StoreError
 from alphaswarm.core.summary import canonical_json
 
-__all__ = ["Answer", "Tools"]
+__all__ = ["Answer", "Tools", "connected"]
 
 # Everything the researcher can do; it holds no tool that sends an order.
 USED = (
@@ -45,6 +47,22 @@ class Answer:
     def refused(self) -> bool:
         """True when the tool refused what was proposed."""
         return self.reason is not None
+
+
+@asynccontextmanager
+async def connected(server: MCPServer) -> AsyncIterator[mcp.Client]:
+    """A client of a server in this process. An error of ours comes out as it was raised.
+
+    The client's own context would wrap it in the exception groups of its tasks.
+    """
+    fault: AlphaSwarmError | None = None
+    async with mcp.Client(server) as client:
+        try:
+            yield client
+        except AlphaSwarmError as error:
+            fault = error
+    if fault is not None:
+        raise fault
 
 
 class Tools:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import socket
 import struct
@@ -11,9 +12,15 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 import pytest
+
+from alphaswarm.agents import AlphaResearcher, Proposal, ProposalRequest, connected, make_proposer
+from alphaswarm.data import Catalog, synthetic_market
+from alphaswarm.mcp_server import create_server
+from alphaswarm.research import Workspace
 
 KEY = "sk-secret-4711-not-to-be-seen"
 
@@ -184,3 +191,109 @@ def scripted() -> Iterator[Stage]:
     for server in stage.servers:
         server.shutdown()
         server.server_close()
+
+
+@dataclass
+class Study:
+    """A research project on a small market with a planted alpha, and runs on it."""
+
+    workspace: Workspace
+    panel: str = "tiny"
+
+    def start(self, name: str = "search", *, budget: int, seed: int = 7, intent: str = "") -> str:
+        """A new run's id."""
+        asked = {"panel": self.panel, "horizon": 5, "proposer": name, "budget": budget, "seed": seed, "intent": intent}
+        return self.workspace.start_run(**asked).id
+
+    def research(
+        self,
+        run: str,
+        proposer: Any = None,
+        watch: Callable[[AlphaResearcher, dict[str, Any]], None] | None = None,
+        **settings: Any,
+    ) -> dict[str, Any]:
+        """The researcher's result on a started run; `watch` sees every event."""
+        held = self.workspace.run(run)
+        directory = self.workspace.path / "runs" / run
+        config = {name: getattr(held, name) for name in ("panel", "horizon", "budget", "seed", "intent")}
+        chosen = proposer or make_proposer(held.proposer, {}, directory)
+
+        async def go() -> dict[str, Any]:
+            server = create_server(self.workspace)
+            try:
+                async with connected(server) as client:
+                    place = {"run": run, "checkpoint": directory / "checkpoint.sqlite"}
+                    researcher = AlphaResearcher(client, chosen, **(place | config | settings), on_event=seen)
+                    watched.append(researcher)
+                    return await researcher.run()
+            finally:
+                server.desk.close()
+
+        def seen(event: dict[str, Any]) -> None:
+            if watch is not None:
+                watch(watched[0], event)
+
+        watched: list[AlphaResearcher] = []
+        return asyncio.run(go())
+
+
+class FixedProposer:
+    """Proposes what it is given, round by round; then nothing."""
+
+    name = "fixed"
+    notice = "no LLM: a fixed list"
+    uses_memory = False
+
+    def __init__(self, *rounds: list[str | Proposal | Exception]) -> None:
+        self.rounds = rounds
+        self.batch = 10
+        self.requests: list[ProposalRequest] = []
+
+    async def start(self) -> None:
+        pass
+
+    async def close(self) -> None:
+        pass
+
+    async def propose(self, request: ProposalRequest) -> list[Proposal]:
+        self.requests.append(request)
+        made = []
+        for item in self.rounds[request.round] if request.round < len(self.rounds) else []:
+            if isinstance(item, Exception):
+                raise item
+            made.append(Proposal(item, "a reason", "test") if isinstance(item, str) else item)
+        return made
+
+
+@pytest.fixture
+def fixed() -> type[FixedProposer]:
+    """The class, since tests can't import this file."""
+    return FixedProposer
+
+
+@pytest.fixture(scope="session")
+def tiny_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A cache of panels that holds `tiny`: 260 days of 30 names, with a short-term reversal planted."""
+    home = tmp_path_factory.mktemp("home")
+    Catalog(home).add("tiny", synthetic_market("planted", seed=3, days=260, names=36, ic=0.06))
+    return home
+
+
+@pytest.fixture
+def new_study(tiny_home: Path, tmp_path: Path) -> Iterator[Callable[[], Study]]:
+    """Fresh research projects."""
+    opened: list[Workspace] = []
+
+    def make() -> Study:
+        opened.append(Workspace.open(tmp_path / f"ws{len(opened)}", catalog=Catalog(tiny_home)))
+        return Study(opened[-1])
+
+    yield make
+    for workspace in opened:
+        workspace.close()
+
+
+@pytest.fixture
+def study(new_study: Callable[[], Study]) -> Study:
+    """A fresh research project."""
+    return new_study()
