@@ -65,19 +65,19 @@ def t_dots(points: Sequence[tuple[float, str]], hurdle: float) -> Markup:
     hill = np.linspace(-edge, edge, 121)
     plot.area(hill, expected * step * np.exp(-(hill**2) / 2), "noise")
     if step < SMALLEST_STEP:  # too many for dots: a histogram
-        for place, count in sorted(tallest.items()):
+        for stack, count in sorted(tallest.items()):
             half = 0.4 * width
-            plot.bar(place - half, place + half, 0, step * count, gate(place, hurdle), f"{count} trials")
+            plot.bar(stack - half, stack + half, 0, step * count, gate(stack, hurdle), f"{count} trials")
     else:
         levels: Counter[float] = Counter()
-        for place, (t, title) in zip(stacks, points, strict=True):
-            plot.dot(place, 0, gate(t, hurdle), radius=step / 2 - 0.7, title=title, lift=step * (levels[place] + 0.5))
-            levels[place] += 1
+        for stack, (t, title) in zip(stacks, points, strict=True):
+            plot.dot(stack, 0, gate(t, hurdle), radius=step / 2 - 0.7, title=title, lift=step * (levels[stack] + 0.5))
+            levels[stack] += 1
     if points:
         best, place = points[0][0], stacks[0]
         lift = step * max(count for other, count in tallest.items() if abs(other - place) < LABEL_REACH) + 7
-        side = "" if abs(place) < edge - LABEL_REACH else "end" if place > 0 else "start"
-        plot.text(place, 0, f"best {figure(best, '.2f')}", f"mark {gate(best, hurdle)} {side}", dy=-lift)
+        align = "" if abs(place) < edge - LABEL_REACH else "end" if place > 0 else "start"
+        plot.text(place, 0, f"best {figure(best, '.2f')}", f"mark {gate(best, hurdle)} {align}", dy=-lift)
     plot.level(0)
     plot.x_axis((tick, figure(tick)) for tick in Scale(-edge, edge).ticks(8))
     return plot.svg()
@@ -154,11 +154,12 @@ def decay_bars(decay: Mapping[int, tuple[float | None, float | None]], horizon: 
 
 
 def quantile_bars(quantiles: Sequence[float | None]) -> Markup:
-    """Mean forward return of each bucket, lowest factor values first, in basis points."""
-    shown = [(f"Q{number}", 1e4 * value) for number, value in enumerate(quantiles, 1) if value is not None]
-    return _bars(
-        [(name, value, f"{name}: {figure(value, '.1f')} bp") for name, value in shown], "mean return of each bucket"
-    )
+    """Mean return of each bucket, lowest factor values first, less the mean of all: in basis points."""
+    known = [value for value in quantiles if value is not None]
+    level = sum(known) / len(known) if known else 0.0
+    shown = [(f"Q{place}", 1e4 * (value - level)) for place, value in enumerate(quantiles, 1) if value is not None]
+    bars = [(name, value, f"{name}: {figure(value, '.1f')} bp") for name, value in shown]
+    return _bars(bars, "mean return of each bucket, less the mean of all")
 
 
 def turnover_line(dates: Dates, turnover: Series) -> Markup:

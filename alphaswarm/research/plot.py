@@ -197,7 +197,7 @@ def year_ticks(dates: NDArray[np.datetime64]) -> list[tuple[float, str]]:
     short = bool((dates[-1] - dates[0]) < np.timedelta64(PERIOD_DAYS, "D"))
     periods = dates.astype("datetime64[M]").astype(np.int64) // (3 if short else 12)
     first = np.flatnonzero(np.diff(periods, prepend=-1))
-    if first.size > 1 and first[1] < dates.size / (6 if short else 12):
+    if first.size > 1 and first[1] < dates.size / (4 if short else 12):
         first = first[1:]  # a stub at the start: its label would touch the next
     fits = first < dates.size * (0.84 if short else 0.93)  # labels begin at their day and must end in the plot
     rows = first[fits][:: math.ceil(first.size / 7)]

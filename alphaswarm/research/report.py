@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import jinja2
 import numpy as np
 from markupsafe import Markup
+from numpy.typing import NDArray
 
 from alphaswarm.core import atomic_write
 from alphaswarm.research import pictures
@@ -22,6 +23,7 @@ from alphaswarm.research.trial import Trial
 from alphaswarm.trading import COST_CURVE_BP
 
 if TYPE_CHECKING:
+    from alphaswarm.evaluation import FactorSeries
     from alphaswarm.research.runs import Run
     from alphaswarm.research.workspace import Workspace
 
@@ -101,7 +103,7 @@ def render(data: ReportData) -> str:
         proposer=_proposer(data.run),
         caveats=_caveats(data),
         caveats_shown=CAVEATS_SHOWN,
-        window=f"{data.window.start} to {data.window.end}",
+        window=f"{data.window.start} to {data.window.end}" if data.window else "not begun",
         funnel=_funnel(data, len(beat)),
         dots=pictures.t_dots([(row.t, row.title) for row in rows if row.t is not None], data.hurdle),
         rows=rows,
@@ -170,8 +172,12 @@ def _sheet(data: ReportData, place: int, sheet: FactorSheet) -> SimpleNamespace:
         ("RankIC", f"mean of {pictures.QUARTER} days", pictures.rolling_ic(dates, rank_ic)),
         ("RankIC by year", "", pictures.yearly_bars(dates, rank_ic)),
         ("Decay", "RankIC by horizon, two standard errors", pictures.decay_bars(decay, data.run.horizon)),
-        ("Quantile returns", "next day's mean of each fifth, bp", pictures.quantile_bars(trial.quantiles)),
-        ("Turnover", "a day, both sides", pictures.turnover_line(dates, series.turnover)),
+        ("Quantile returns", "next day, fifths less their mean, bp", pictures.quantile_bars(trial.quantiles)),
+        (
+            "Turnover",
+            "a day, both sides",
+            pictures.turnover_line(dates, _steady(series)),
+        ),
         (EQUITY, "from 1, by cost per traded dollar", pictures.equity_lines(dates, curves, data.cost_bp)),
         ("Drawdown", f"after {data.cost_bp:g} bp", pictures.drawdown_area(dates, curves[data.cost_bp])),
         (
@@ -181,6 +187,12 @@ def _sheet(data: ReportData, place: int, sheet: FactorSheet) -> SimpleNamespace:
         ),
     )
     return SimpleNamespace(place=place, trial=trial, remarks=_remarks(data, trial), pictures=drawn)
+
+
+def _steady(series: FactorSeries) -> NDArray[np.float64]:
+    """Turnover [D] from the day on which all tranches are in: entering is not trading."""
+    entered = series.active & (np.cumsum(series.active) > series.horizon)
+    return np.where(entered, series.turnover, np.nan)
 
 
 def _remarks(data: ReportData, trial: Trial) -> list[str]:
@@ -207,9 +219,9 @@ def _caveats(data: ReportData) -> list[str]:
     known = any("surviv" in caveat for caveat in data.panel.caveats)  # the panel's own words say more
     found = [warning for warning in _shared(data) if not (known and "surviv" in warning)]
     found += data.panel.caveats
-    if data.panel.survivorship_biased is None:
+    if data.panel.digest and data.panel.survivorship_biased is None:
         found.append("nobody said whether names that were delisted are in it; if not, the figures flatter")
-    if data.panel.digest != data.run.panel_digest:
+    if data.panel.digest not in ("", data.run.panel_digest):
         found.insert(0, "the panel has changed since this run: the daily pictures of its factors can't be drawn again")
     return [_sentence(text) for text in dict.fromkeys(found)]
 
@@ -231,12 +243,14 @@ def _funnel(data: ReportData, beat: int) -> list[tuple[str, int, Markup]]:
 
 
 def _heat(sheets: Sequence[FactorSheet]) -> Markup | None:
-    """Correlations of the daily gross returns, over the days that both have."""
-    if len(sheets) < 2:
+    """Correlations of the daily gross returns, over the days that all have."""
+    returns = np.stack([sheet.series.gross for sheet in sheets]) if len(sheets) > 1 else np.empty((0, 0))
+    returns = returns[:, np.isfinite(returns).all(axis=0)]
+    if returns.shape[1] < 3:
         return None
-    returns = np.stack([sheet.series.gross for sheet in sheets])
-    masked = np.ma.corrcoef(np.ma.masked_invalid(returns))
-    return pictures.heat_map([f"F{place}" for place in range(1, len(sheets) + 1)], np.ma.filled(masked, np.nan))
+    with np.errstate(invalid="ignore", divide="ignore"):  # a book that never trades correlates with nothing
+        matrix = np.atleast_2d(np.corrcoef(returns))
+    return pictures.heat_map([f"F{place}" for place in range(1, len(sheets) + 1)], matrix)
 
 
 def _curve(data: ReportData) -> Markup:
@@ -248,14 +262,14 @@ def _curve(data: ReportData) -> Markup:
 
 def _provenance(data: ReportData) -> list[tuple[str, str | Markup]]:
     code = Markup("<code>{}</code>").format
-    run = data.run
+    run, window = data.run, data.window
     model = _model(run) or ("" if run.proposer == "llm" else "no LLM" if run.proposer in PROPOSERS else "")
     facts: list[tuple[str, str | Markup]] = [
         ("Repeat it", code(data.command)),
         ("Panel digest", code(run.panel_digest)),
         ("Source", data.panel.source),
         ("Licence", data.panel.licence),
-        ("Window", f"{data.window.role}, {data.window.start} to {data.window.end}; labels end inside it"),
+        ("Window", f"{window.role}, {window.start} to {window.end}; labels end inside it" if window else ""),
         ("Label and fill", f"{run.horizon} days, {FILLS.get(run.fill, run.fill)}"),
         ("Portfolio", f"ranks, gross 1, net 0, held in {run.horizon} staggered tranches"),
         ("Default cost", f"{data.cost_bp:g} bp a traded dollar"),

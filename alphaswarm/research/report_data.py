@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import platform
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from alphaswarm.core import Panel
+from alphaswarm.core import DataInvalid, Panel, ProviderError, UnknownName
 from alphaswarm.research.pictures import NEAR
-from alphaswarm.research.trial import Trial
+from alphaswarm.research.trial import Trial, TrialWindow
 from alphaswarm.trading import DEFAULT_COST_BP
 
 if TYPE_CHECKING:
     from alphaswarm.backtest import Fill
-    from alphaswarm.evaluation import FactorSeries, Window
+    from alphaswarm.evaluation import FactorSeries
     from alphaswarm.research.runs import Run
     from alphaswarm.research.workspace import Workspace
 
@@ -31,18 +31,18 @@ PACKAGES = ("alphaswarm", "numba", "numpy", "scipy")
 
 @dataclass(frozen=True)
 class PanelFacts:
-    """What a reader must know of the data."""
+    """What a reader must know of the data; all but the name is empty where the panel is not at hand."""
 
     name: str
-    digest: str
-    source: str
-    licence: str
-    caveats: tuple[str, ...]
-    survivorship_biased: bool | None
-    rows: int
-    symbols: int
-    start: str
-    end: str
+    digest: str = ""
+    source: str = ""
+    licence: str = ""
+    caveats: tuple[str, ...] = ()
+    survivorship_biased: bool | None = None
+    rows: int = 0
+    symbols: int = 0
+    start: str = ""
+    end: str = ""
 
     @classmethod
     def of(cls, name: str, panel: Panel) -> PanelFacts:
@@ -78,7 +78,7 @@ class ReportData:
     Attributes:
         run: what was asked.
         panel: the data.
-        window: the only window that was read.
+        window: the only window that was read; None before the first trial.
         hurdle: c(N) for `trials_total`.
         trials_total: N, every distinct trial ever made on this panel.
         trials: all candidates of the run, best |t| first; invalid and refused ones too.
@@ -89,7 +89,7 @@ class ReportData:
 
     run: Run
     panel: PanelFacts
-    window: Window
+    window: TrialWindow | None
     hurdle: float
     trials_total: int
     trials: tuple[Trial, ...]
@@ -114,37 +114,47 @@ class ReportData:
 def collect(workspace: Workspace, run_id: str) -> ReportData:
     """What the workspace knows of a run. Only the search window is read.
 
+    A panel that can't be opened any more, or has changed, costs the daily pictures, not the report.
+
     Raises:
-        UnknownName: no such run, or its panel is gone.
+        UnknownName: no such run.
     """
     run = workspace.run(run_id)
     body = workspace.run_summary(run_id).body
     trials = tuple(workspace.trials(run=run_id, limit=None, status=None))
-    panel = PanelFacts.of(run.panel, workspace.panel(run.panel))
-    window = workspace.windows(run.panel).search
-    shown = [trial for trial in trials if trial.id in {finalist["trial"] for finalist in body["finalists"]}]
-    if not shown:
-        measured = [trial for trial in trials if trial.rank_ic_t is not None]
-        near = [trial for trial in measured if abs(trial.rank_ic_t or 0.0) >= NEAR]
-        shown = near or measured[:SHEETS_AT_LEAST]
+    sheets: tuple[FactorSheet, ...] = ()
+    try:
+        panel = PanelFacts.of(run.panel, workspace.panel(run.panel))
+    except (UnknownName, ProviderError, DataInvalid) as error:
+        panel = PanelFacts(run.panel, caveats=(f"the panel can't be opened now: {error}",))
+    if panel.digest == run.panel_digest:
+        finalists = {finalist["trial"] for finalist in body["finalists"]}
+        sheets = _sheets(workspace, run, _shown(trials, finalists))
     return ReportData(
         run=run,
         panel=panel,
-        window=window,
+        window=trials[0].window if trials else None,
         hurdle=body["hurdle"],
         trials_total=body["trials_total"],
         trials=trials,
-        # the daily series are computed anew, which tells nothing about a run on other data
-        sheets=_sheets(workspace, run, window, shown[:SHEETS_SHOWN]) if panel.digest == run.panel_digest else (),
+        sheets=sheets,
         versions={"python": platform.python_version()} | {name: version(name) for name in PACKAGES},
     )
 
 
-def _sheets(workspace: Workspace, run: Run, window: Window, shown: Sequence[Trial]) -> tuple[FactorSheet, ...]:
+def _shown(trials: Sequence[Trial], finalists: Container[str]) -> Sequence[Trial]:
+    """The finalists, else the near misses, else the best of the rest."""
+    best = [trial for trial in trials if trial.id in finalists]
+    measured = [trial for trial in trials if trial.rank_ic_t is not None]
+    near = [trial for trial in measured if abs(trial.rank_ic_t or 0.0) >= NEAR]
+    return (best or near or measured[:SHEETS_AT_LEAST])[:SHEETS_SHOWN]
+
+
+def _sheets(workspace: Workspace, run: Run, shown: Sequence[Trial]) -> tuple[FactorSheet, ...]:
     from alphaswarm.dsl import evaluate
     from alphaswarm.evaluation import Evaluator
 
-    seen = workspace.seen(run.panel)
+    seen, window = workspace.seen(run.panel), workspace.windows(run.panel).search
     evaluator = Evaluator(seen, window, horizon=run.horizon, fill=cast("Fill", run.fill))
     factors = evaluate([trial.expression for trial in shown], seen)
     return tuple(FactorSheet(trial, evaluator.series(factor)) for trial, factor in zip(shown, factors, strict=True))

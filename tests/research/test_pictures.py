@@ -120,14 +120,14 @@ def test_years_and_quantiles_tell_their_numbers() -> None:
     first = IC[DAYS.astype("datetime64[Y]") == np.datetime64("2007")]
     assert told[0] == f"2007: {np.nanmean(first):.4f}".replace("-", "\N{MINUS SIGN}")
     assert len(told) == 3
-    svg = pictures.quantile_bars([-0.001, None, 0.0, 0.002, 0.003])
+    svg = pictures.quantile_bars([-0.001, None, 0.001, 0.003, 0.005])
     assert [title.text for title in parse(svg).iter("title")] == [
-        "Q1: \N{MINUS SIGN}10.0 bp",
-        "Q3: 0.0 bp",
-        "Q4: 20.0 bp",
+        "Q1: \N{MINUS SIGN}30.0 bp",
+        "Q3: \N{MINUS SIGN}10.0 bp",
+        "Q4: 10.0 bp",
         "Q5: 30.0 bp",
     ]
-    assert classes(svg, "rect") == ["bar loss", "bar gain", "bar gain", "bar gain"]
+    assert classes(svg, "rect") == ["bar loss", "bar loss", "bar gain", "bar gain"]
 
 
 def test_decay_marks_the_horizon_and_draws_two_standard_errors() -> None:

@@ -13,14 +13,14 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from alphaswarm.evaluation import DECAY_HORIZONS, FactorSeries, Window, hurdle
+from alphaswarm.evaluation import DECAY_HORIZONS, FactorSeries, hurdle
 from alphaswarm.research.report import render
 from alphaswarm.research.report_data import FactorSheet, PanelFacts, ReportData
 from alphaswarm.research.runs import Run
 from alphaswarm.research.trial import Trial, TrialWindow
 
 COSTS = (0, 1, 2, 5, 10)
-SEARCH = Window("search", np.datetime64("2007-01-03"), np.datetime64("2012-12-31"))
+SEARCH = TrialWindow(role="search", start="2007-01-03", end="2012-12-31")
 TEXTS = (
     "cs_rank(-ts_sum(returns, {0}))",
     "-ts_corr(cs_rank(close), cs_rank(dollar_volume), {0})",
@@ -61,7 +61,7 @@ def make_trial(place: int, t: float | None, rng: np.random.Generator, **changes:
         "digest": f"{place:064x}",
         "panel": "us431",
         "panel_digest": PANEL.digest,
-        "window": TrialWindow(role="search", start="2007-01-03", end="2012-12-31"),
+        "window": SEARCH,
         "horizon": 5,
         "fill": "close_t1",
         "ic": None if ic is None else 0.8 * ic,

@@ -1,0 +1,213 @@
+"""What a workspace knows of a run, as the report takes it up."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from alphaswarm.core import AlphaSwarmError, FixedClock, Panel, UnknownName
+from alphaswarm.data import synthetic_market
+from alphaswarm.evaluation import Evaluator, hurdle
+from alphaswarm.research import TrialWindow, Workspace, write_report
+from alphaswarm.research.report import render
+from alphaswarm.research.report_data import PanelFacts, collect
+
+ALPHA = "-ts_mean(returns, 3)"
+TEXTS = (
+    ALPHA,
+    "cs_rank(volume)",
+    "close / open",
+    "-ts_std(returns, 10)",
+    "ts_rank(volume, 10)",
+    "delay(close, -1)",
+    "no_such_field + 1",
+)
+
+
+class Gone:
+    """A catalog that has lost everything."""
+
+    def open(self, name: str) -> Panel:
+        raise UnknownName.of("panel", name, [])
+
+    def default(self) -> str:
+        return "small"
+
+    def names(self) -> list[str]:
+        return []
+
+
+def small(panel: Panel) -> Panel:
+    return replace(panel, meta={**panel.meta, "name": "small"})
+
+
+class Market:
+    """A catalog of one small market in which `ALPHA` works."""
+
+    def __init__(self) -> None:
+        self.panel = small(synthetic_market("planted", seed=5, days=320, names=60, expression=ALPHA, ic=0.12))
+
+    def open(self, name: str) -> Panel:
+        if name != "small":
+            raise UnknownName.of("panel", name, ["small"])
+        return self.panel
+
+    def default(self) -> str:
+        return "small"
+
+    def names(self) -> list[str]:
+        return ["small"]
+
+
+@pytest.fixture(scope="module")
+def market() -> Market:
+    return Market()
+
+
+@pytest.fixture
+def workspace(tmp_path: Path, market: Market) -> Iterator[Workspace]:
+    with Workspace.open(tmp_path / "work", clock=FixedClock(), catalog=market) as opened:
+        yield opened
+
+
+def search(workspace: Workspace, texts: tuple[str, ...] = TEXTS, **changes: object) -> str:
+    said = {"panel": "small", "proposer": "search", "budget": len(texts), "seed": 1, "intent": "it's a test"}
+    run = workspace.start_run(**(said | changes))  # type: ignore[arg-type]
+    for text in texts:
+        try:
+            workspace.evaluate(text, panel="small", run=run.id, source="search", rationale=f"why {text}")
+        except AlphaSwarmError:
+            continue
+    workspace.finish_run(run.id, "complete")
+    return run.id
+
+
+def test_a_run_is_collected(workspace: Workspace, market: Market) -> None:
+    data = collect(workspace, search(workspace))
+    assert data.trials_total == len(data.trials) == len(TEXTS)
+    assert data.hurdle == hurdle(len(TEXTS))
+    assert data.measured[0].expression == ALPHA
+    strengths = [abs(trial.rank_ic_t or 0.0) for trial in data.measured]
+    assert strengths == sorted(strengths, reverse=True)
+    assert len(data.measured) == 5
+    assert data.panel == PanelFacts.of("small", market.panel)
+    assert data.panel.digest == market.panel.digest
+    assert data.window == TrialWindow(**workspace.windows("small").search.to_dict())
+    assert "numpy" in data.versions
+
+
+def test_the_sheets_show_the_series_behind_the_figures(workspace: Workspace) -> None:
+    data = collect(workspace, search(workspace))
+    beat = [trial for trial in data.measured if abs(trial.rank_ic_t or 0.0) >= data.hurdle]
+    assert [sheet.trial for sheet in data.sheets] == beat
+    assert beat
+    for sheet in data.sheets:
+        assert np.nanmean(sheet.series.rank_ic) == pytest.approx(sheet.trial.rank_ic, abs=1e-12)
+        assert sheet.series.dates[-1] <= workspace.windows("small").search.end
+
+
+def test_near_misses_stand_in_where_nothing_survived(workspace: Workspace) -> None:
+    data = collect(
+        workspace,
+        search(workspace, ("cs_rank(volume)", "ts_rank(volume, 10)", "ts_std(volume, 9)", "ts_skew(volume, 20)")),
+    )
+    assert all(abs(trial.rank_ic_t or 0.0) < data.hurdle for trial in data.trials)
+    near = [trial for trial in data.measured if abs(trial.rank_ic_t or 0.0) >= 2]
+    assert [sheet.trial for sheet in data.sheets] == (near or data.measured[:3])
+
+
+def test_nothing_after_the_search_window_is_read(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = search(workspace)
+    last = workspace.windows("small").search.end
+    read: list[np.datetime64] = []
+    whole = Evaluator.series
+
+    def watched(self: Evaluator, factor: np.ndarray) -> object:
+        read.append(self.panel.dates[-1])
+        assert factor.shape[0] == self.panel.shape[0]
+        return whole(self, factor)
+
+    monkeypatch.setattr(Evaluator, "series", watched)
+    collect(workspace, run)
+    assert read
+    assert max(read) <= last
+
+
+def test_a_run_without_one_valid_candidate_still_reports(workspace: Workspace) -> None:
+    data = collect(workspace, search(workspace, ("delay(close, -1)",)))
+    assert data.sheets == ()
+    assert "1 tried, none beat" in render(data)
+
+
+def test_an_unfinished_run_and_an_empty_one_report(workspace: Workspace) -> None:
+    run = workspace.start_run(panel="small", proposer="random", budget=5, seed=1)
+    assert "0 tried, none beat" in render(collect(workspace, run.id))
+    workspace.evaluate("cs_rank(volume)", panel="small", run=run.id)
+    assert "this is what there is so far" in render(collect(workspace, run.id))
+
+
+def test_a_recalled_candidate_is_marked_and_counted_once(workspace: Workspace) -> None:
+    search(workspace, ("cs_rank(volume)",))
+    data = collect(workspace, search(workspace, ("cs_rank(volume)", "ts_rank(volume, 10)")))
+    assert data.trials_total == 2
+    html = render(data)
+    assert html.count('<span class="source">recalled</span>') == 1
+    assert "2 tried, none" in html
+
+
+def test_a_panel_that_changed_gives_no_pictures(workspace: Workspace, tmp_path: Path) -> None:
+    run = search(workspace)
+    other = Market()
+    other.panel = small(synthetic_market("null", seed=6, days=320, names=60))
+    with Workspace.open(tmp_path / "work", clock=FixedClock(), catalog=other) as opened:
+        data = collect(opened, run)
+    assert data.sheets == ()
+    assert "The panel has changed since this run" in render(data)
+
+
+def test_a_panel_that_is_gone_gives_no_pictures(workspace: Workspace, tmp_path: Path) -> None:
+    run = search(workspace)
+    with Workspace.open(tmp_path / "work", clock=FixedClock(), catalog=Gone()) as opened:
+        data = collect(opened, run)
+    assert data.sheets == ()
+    assert len(data.trials) == len(TEXTS)
+    html = render(data)
+    assert "The panel can&#39;t be opened now: unknown panel" in html
+    assert "Nobody said" not in html
+
+
+def test_an_unknown_run_is_refused_and_nothing_is_written(workspace: Workspace) -> None:
+    with pytest.raises(UnknownName, match="unknown run"):
+        write_report(workspace, "../r0001")
+    assert not (workspace.path / "reports").exists()
+
+
+def test_the_report_is_written_whole_and_the_same_in_two_workspaces(tmp_path: Path, market: Market) -> None:
+    pages = []
+    for name in ("one", "two"):
+        with Workspace.open(tmp_path / name, clock=FixedClock(), catalog=market) as opened:
+            path = write_report(opened, search(opened))
+            assert path == tmp_path / name / "reports" / "r0001.html"
+            assert [entry.name for entry in path.parent.iterdir()] == ["r0001.html"]
+            pages.append(path.read_bytes())
+    assert pages[0] == pages[1]
+    assert b"<!doctype html>" in pages[0]
+
+
+def test_the_command_holds_whatever_the_run_was_asked(workspace: Workspace) -> None:
+    words = shlex.split(collect(workspace, search(workspace, ("close",), seed=9)).command)
+    options = dict(zip(words[3::2], words[4::2], strict=True))
+    assert words[:3] == ["alphaswarm", "agent", "run"]
+    assert options == {
+        "--panel": workspace.run("r0001").panel,
+        "--proposer": "search",
+        "--budget": "1",
+        "--seed": "9",
+        "--horizon": "5",
+        "--intent": "it's a test",
+    }
