@@ -30,8 +30,10 @@ Conditions
     ``if_else(c, 1, 0)`` is c and ``if_else(c, 0, 1)`` is ``not c``.
 Time
 11. ``delay(delay(x, a), b)`` is ``delay(x, a + b)``; beyond the largest lag the inner ones are the largest.
-12. ``x - delay(x, d)`` is ``delta(x, d)``; ``x - ts_max(x, d)`` is ``ts_max_diff(x, d)``, likewise min;
-    ``ts_corr(x, delay(x, k), d)`` is ``ts_autocorr(x, d, k)``.
+12. What the table defines by a formula is that formula: ``x - delay(x, d)`` is ``delta(x, d)``,
+    ``x / delay(x, d) - 1`` is ``pct_change(x, d)``, ``log(x / delay(x, d))`` is ``log_return(x, d)``,
+    ``x - ts_max(x, d)`` is ``ts_max_diff(x, d)``, likewise min, ``ts_corr(x, delay(x, k), d)`` is
+    ``ts_autocorr(x, d, k)``.
 13. A window of one row that gives x itself is x.
 Spelling (done when nodes are made): shorthands are written out, options at their default dropped,
 ``-(2)`` is the number -2, function forms of infix operators are infix.
@@ -177,9 +179,12 @@ def _difference(x: Expr, y: Expr) -> Expr | None:
     """``x - y`` where the table has an operator for it."""
     for first, second, turn in ((x, y, False), (y, x, True)):
         lag = _lag(first, second)
+        change = _lag(*first.args) if first.op == "div" and _is(second, 1) else None
         known = None
         if lag is not None:
             known = _plain("delta", (first, number(lag)))
+        elif change is not None:
+            known = _plain("pct_change", (first.args[0], number(change)))
         elif second.op in _DIFFERENCES and second.args[0] is first:
             known = _plain(_DIFFERENCES[second.op], second.args, second.options)
         if known is not None:
@@ -220,6 +225,11 @@ def _inv(x: Expr) -> Expr:
 
 def _pow(x: Expr, y: Expr) -> Expr:
     return x if _is(y, 1) else plain_call("pow", (x, y))
+
+
+def _log(x: Expr) -> Expr:
+    lag = _lag(*x.args) if x.op == "div" else None
+    return plain_call("log", (x,)) if lag is None else _plain("log_return", (x.args[0], number(lag)))
 
 
 def _signed_power(x: Expr, y: Expr) -> Expr:
@@ -325,6 +335,7 @@ _RULES: dict[str, Callable[..., Expr]] = {
     "div": _div,
     "neg": _neg,
     "inv": _inv,
+    "log": _log,
     "pow": _pow,
     "signed_power": _signed_power,
     "lt": lambda x, y: _compare("lt", x, y),

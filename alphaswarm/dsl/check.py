@@ -88,6 +88,9 @@ def bind(expr: Expr, panel: Panel) -> Expr:
 
 def call_fault(operator: Operator, args: Sequence[Expr], options: Mapping[str, float]) -> Fault | None:
     """The first rule that this one call breaks, its arguments being sound; None where it breaks none."""
+    fault = _name_fault(operator, options)
+    if fault:
+        return fault
     least = len(operator.slots)
     if len(args) < least or (len(args) > least and not operator.variadic):
         message = f"{operator.name} takes {count_of(operator)}, got {len(args)}"
@@ -185,23 +188,29 @@ def _bounds(operator: Operator, slot: Slot) -> str:
     return " and ".join(parts)
 
 
+def _name_fault(operator: Operator, options: Iterable[str]) -> Fault | None:
+    names = [option.name for option in operator.options]
+    for name in options:
+        if name not in names:
+            message = f"{operator.name} has no option {name!r}, it has {_listed(names)}"
+            hint = near(name, names) or f"write {operator.signature}"
+            return Fault(message, Reason.DSL_NAME, hint, option=name)
+    return None
+
+
 def _option_fault(operator: Operator, args: Sequence[Expr], options: Mapping[str, float]) -> Fault | None:
-    for name, value in options.items():
-        option = operator.option(name)
-        if option is None:
-            known = ", ".join(one.name for one in operator.options) or "none"
-            hint = near(name, [one.name for one in operator.options]) or f"write {operator.signature}"
-            return Fault(
-                f"{operator.name} has no option {name!r} (it has: {known})", Reason.DSL_NAME, hint, option=name
-            )
+    for option in operator.options:
+        if option.name not in options:
+            continue
+        value = options[option.name]
         high = option.high if option.default is not None or operator.window is None else args[operator.window].value
         reason = Reason.DSL_WINDOW if option.whole else Reason.DSL_CONSTANT
-        got = number_text(value)
+        what, got = f"{option.name} of {operator.name}", number_text(value)
         if option.whole and value != math.floor(value):
-            return Fault(f"{name} of {operator.name} must be an integer, got {got}", reason, option=name)
+            return Fault(f"{what} must be an integer, got {got}", reason, option=option.name)
         if value < option.low or value > high or (option.open_low and value == option.low):
             hint = f"from {option.low:g} to {high:g}" if high < math.inf else f"above {option.low:g}"
-            return Fault(f"{name} of {operator.name} is out of range, got {got}", reason, hint, option=name)
+            return Fault(f"{what} is out of range, got {got}", reason, hint, option=option.name)
     return None
 
 

@@ -300,7 +300,7 @@ _LAGS = (
         _LAG,
         even=(0,),
     ),
-    Operator("log_return", (X, LAG), "ln(x / delay(x, d))", "log_return(close, 5)", _LAG),
+    Operator("log_return", (X, LAG), "ln(x / delay(x, d))", "log_return(close, 5)", _LAG, even=(0,)),
     Operator(
         "ts_backfill",
         (X, D),
