@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 
 import numpy as np
@@ -88,7 +89,10 @@ def _open_days(observed: Observed, calendar: str, notes: list[str]) -> NDArray[n
         )
     first, last = pd.Timestamp(observed.days[0]), pd.Timestamp(observed.days[-1])
     try:
-        found = exchange_calendars.get_calendar(calendar, start=first, end=last)
+        with warnings.catch_warnings():
+            # the library uses what pandas 4 will change
+            warnings.simplefilter("ignore", DeprecationWarning)
+            found = exchange_calendars.get_calendar(calendar, start=first, end=last)
     except (ValueError, exchange_calendars.errors.CalendarError) as error:
         notes.append(
             f"sessions are not checked: {calendar} is not known from {first:%Y-%m-%d} to {last:%Y-%m-%d}: {error}"

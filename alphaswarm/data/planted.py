@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import brentq
 from scipy.stats import rankdata
 
 from alphaswarm.core import DataInvalid, EvidenceInvalid, Panel
@@ -21,8 +23,8 @@ FILL_ROWS = 2
 SMALLEST_CROSS_SECTION = 30
 RANK_DECIMALS = 12  # equal sums that differ in the last bit are ties
 LARGEST_IC = 0.3
-IC_TOLERANCE = 1e-5
-MAX_STEPS = 40
+STRENGTH_TOLERANCE = 1e-4
+MOST_STRENGTH = 1000.0
 MAX_ROUNDS = 60
 
 
@@ -96,14 +98,18 @@ def _strength(scores: Array, returns: Array, dispersion: Array, ic: float) -> fl
         raise EvidenceInvalid("a planted expression must rank 30 names on at least one live day; it has no such day")
     scores, base = scores[rows], base[rows]
     push = unit[rows] * np.nan_to_num(scores)
-    without = _mean_rank_ic(scores, base)
-    strength = ic
-    for _ in range(MAX_STEPS):
-        lift = _mean_rank_ic(scores, base + strength * push) - without
-        if abs(lift - ic) < IC_TOLERANCE:
-            return strength
-        strength *= ic / lift
-    raise EvidenceInvalid(f"a planted ic of {ic} can't be reached with this expression; plant a smaller one")
+    wanted = _mean_rank_ic(scores, base) + ic
+
+    def excess(strength: float) -> float:
+        """Monotone: a stronger push never reorders a pair of names against their scores."""
+        return math.copysign(1.0, ic) * (_mean_rank_ic(scores, base + math.copysign(strength, ic) * push) - wanted)
+
+    most = abs(ic)
+    while excess(most) < 0:
+        most *= 2
+        if most > MOST_STRENGTH:
+            raise EvidenceInvalid(f"a planted ic of {ic} can't be reached with this expression; plant a smaller one")
+    return math.copysign(brentq(excess, 0.0, most, xtol=STRENGTH_TOLERANCE * most), ic)
 
 
 def _mean_rank_ic(scores: Array, labels: Array) -> float:

@@ -35,12 +35,6 @@ def written(path: Path, frame: pd.DataFrame) -> Path:
     return path
 
 
-def in_format(path: Path, frame: pd.DataFrame) -> Path:
-    if path.name.startswith("wide"):
-        frame = frame.pivot(index="date", columns="symbol", values="close").reset_index()
-    return written(path, frame)
-
-
 def _row(path: Path, position: int) -> str:
     """What a message calls the row at `position`, counted from 0."""
     return f"row {position + (1 if path.name.endswith('.parquet') else 2)}"

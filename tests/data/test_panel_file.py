@@ -62,10 +62,17 @@ def test_round_trip(panel: Panel, tmp_path_factory: pytest.TempPathFactory) -> N
         np.testing.assert_array_equal(loaded.groups[name], labels)
 
 
-@pytest.fixture
-def saved(tmp_path: Path, us500: Panel) -> Path:
-    path = tmp_path / "us500.npz"
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory: pytest.TempPathFactory, us500: Panel) -> bytes:
+    path = tmp_path_factory.mktemp("sound") / "us500.npz"
     save_panel(path, us500)
+    return path.read_bytes()
+
+
+@pytest.fixture
+def saved(tmp_path: Path, sound: bytes) -> Path:
+    path = tmp_path / "us500.npz"
+    path.write_bytes(sound)
     return path
 
 
