@@ -33,6 +33,7 @@ EQUITY = "Equity after costs"  # needs room for its labels at the right
 ROWS_SHOWN = 20  # of the ranked table; the others fold away
 MISSES_SHOWN = 8
 CAVEATS_SHOWN = 3
+SAME_BET = 0.7  # |correlation| from which two factors count as one, as on WorldQuant BRAIN
 PROPOSERS = {
     "search": "a seeded genetic search over the grammar that starts from published formulas; no LLM took part",
     "random": "random draws from the grammar; no LLM took part",
@@ -65,9 +66,9 @@ SHEET_NUMBERS = (
     ("t of IC", "ic_t"),
     ("Turnover", "turnover"),
     ("Break-even", "breakeven_bp"),
-    ("Sharpe gross", "sharpe"),
-    ("Sharpe net", "net_sharpe"),
-    ("Max drawdown", "max_drawdown"),
+    ("Sharpe, no cost", "sharpe"),
+    ("Sharpe, {cost} bp", "net_sharpe"),
+    ("Drawdown, {cost} bp", "max_drawdown"),
     ("Coverage", "coverage"),
     ("Days", "n_days"),
 )
@@ -92,6 +93,7 @@ def render(data: ReportData) -> str:
     top = max([data.hurdle * 1.25, *(abs(trial.rank_ic_t or 0.0) for trial in data.measured)])
     rows = [_row(data, rank, trial, places.get(trial.id), top) for rank, trial in enumerate(data.measured, 1)]
     beat = [row for row in rows if row.gate == "beat"]
+    alike = _correlations(data.sheets)
     page = _templates().get_template("report.html")
     return page.render(
         d=data,
@@ -107,14 +109,15 @@ def render(data: ReportData) -> str:
         funnel=_funnel(data, len(beat)),
         dots=pictures.t_dots([(row.t, row.title) for row in rows if row.t is not None], data.hurdle),
         rows=rows,
-        rows_shown=ROWS_SHOWN,
+        rows_shown=max(ROWS_SHOWN, len(beat)),
         beat=beat,
         unmeasured=[(trial.expression, _refusal(trial)) for trial in data.trials if trial.status != "evaluated"],
         misses=[row for row in rows if row.gate == "near" and not row.sheet][:MISSES_SHOWN],
         sheets=[_sheet(data, place, sheet) for place, sheet in enumerate(data.sheets, 1)],
-        sheet_numbers=SHEET_NUMBERS,
+        sheet_numbers=[(name.format(cost=f"{data.cost_bp:g}"), key) for name, key in SHEET_NUMBERS],
         wide=EQUITY,
-        heat=_heat(data.sheets),
+        heat=None if alike is None else pictures.heat_map([f"F{place + 1}" for place in range(len(alike))], alike),
+        bets=None if alike is None else _bets(alike),
         curve=_curve(data),
         provenance=_provenance(data),
         number=lambda trial, key: _number(trial, key, data.cost_bp),
@@ -242,15 +245,25 @@ def _funnel(data: ReportData, beat: int) -> list[tuple[str, int, Markup]]:
     return [(name, count, pictures.share_bar(count / most, styles[name])) for name, count in counts.items()]
 
 
-def _heat(sheets: Sequence[FactorSheet]) -> Markup | None:
-    """Correlations of the daily gross returns, over the days that all have."""
-    returns = np.stack([sheet.series.gross for sheet in sheets]) if len(sheets) > 1 else np.empty((0, 0))
+def _correlations(sheets: Sequence[FactorSheet]) -> NDArray[np.float64] | None:
+    """Correlations [S, S] of the daily gross returns, over the days that all have."""
+    if len(sheets) < 2:
+        return None
+    returns = np.stack([sheet.series.gross for sheet in sheets])
     returns = returns[:, np.isfinite(returns).all(axis=0)]
     if returns.shape[1] < 3:
         return None
     with np.errstate(invalid="ignore", divide="ignore"):  # a book that never trades correlates with nothing
-        matrix = np.atleast_2d(np.corrcoef(returns))
-    return pictures.heat_map([f"F{place}" for place in range(1, len(sheets) + 1)], matrix)
+        return np.atleast_2d(np.corrcoef(returns))
+
+
+def _bets(correlations: NDArray[np.float64]) -> int:
+    """How many of the factors, best first, are unlike every one kept before."""
+    kept: list[int] = []
+    for place, row in enumerate(np.abs(correlations)):
+        if not (row[kept] >= SAME_BET).any():
+            kept.append(place)
+    return len(kept)
 
 
 def _curve(data: ReportData) -> Markup:

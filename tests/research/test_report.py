@@ -414,6 +414,28 @@ def test_equal_data_give_equal_bytes() -> None:
     assert render(data) == render(make_report()) == render(other)
 
 
+@pytest.mark.parametrize(("mix", "bets"), [((1.0, 1.0, -1.0), 1), ((1.0, 0.0, 0.0), 3), ((1.0, 1.0, 0.0), 2)])
+def test_factors_that_move_together_are_one_bet(mix: tuple[float, ...], bets: int) -> None:
+    data = make_report(60, 3)
+    rng = np.random.default_rng(8)
+    common = rng.normal(size=1510)
+    sheets = tuple(
+        replace(sheet, series=replace(sheet.series, gross=share * common + 0.3 * rng.normal(size=1510)))
+        for sheet, share in zip(data.sheets, mix, strict=True)
+    )
+    told = "the 3 shown are 1 bet." if bets == 1 else f"the 3 shown are {bets} bets."
+    assert told in Page(render(replace(data, sheets=sheets))).words
+
+
+def test_a_book_that_never_trades_is_like_nothing() -> None:
+    data = make_report(60, 2)
+    still = replace(
+        data.sheets[0].series, gross=np.zeros(1510), turnover=np.zeros(1510), active=np.zeros(1510, np.bool_)
+    )
+    html = render(replace(data, sheets=(replace(data.sheets[0], series=still), data.sheets[1])))
+    assert "the 2 shown are 2 bets" in html
+
+
 def test_a_full_report_is_quick_and_small() -> None:
     data = make_report(60, 8)
     render(data)
