@@ -52,7 +52,7 @@ class Label:
     fill: Fill
 
     def __post_init__(self) -> None:
-        from alphaswarm.backtest import FILLS
+        from alphaswarm.backtest.vector import FILLS
 
         if isinstance(self.horizon, bool) or not isinstance(self.horizon, int) or not 1 <= self.horizon <= MAX_HORIZON:
             raise AlphaSwarmError(

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from sqlalchemy import Connection, RowMapping, distinct, func, select
+from sqlalchemy import Connection, RowMapping, func, select
 from sqlalchemy.dialects import postgresql, sqlite
 
 from alphaswarm.core import Clock, Store, UnknownName, canonical_json
@@ -137,7 +137,7 @@ class Ledger:
             )
         for column in (trials.c.id, trials.c.digest):
             named = column == prefix if len(prefix) == 64 else column.startswith(prefix)
-            found = connection.execute(select(distinct(column)).where(named).limit(4)).scalars().all()
+            found = connection.execute(select(column).where(named).distinct().limit(4)).scalars().all()
             if len(found) > 1:
                 raise UnknownName(f"{prefix!r} begins several trials: {', '.join(key[:12] for key in found)}; say more")
             if found:

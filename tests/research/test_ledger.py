@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+import pytest
+
+from alphaswarm.core import ExpressionError, UnknownName
+from alphaswarm.research import Workspace
+
+
+def test_n_counts_questions_not_calls(workspace: Workspace) -> None:
+    def total() -> int:
+        return workspace.trials_total("small")
+
+    assert total() == 0
+    first = workspace.evaluate("close * volume", panel="small")
+    assert (first.known, first.trials_total, total()) == (False, 1, 1)
+    again = workspace.evaluate("volume*close", panel="small")  # the same canonical form
+    assert (again.id, again.known, total()) == (first.id, True, 1)
+    workspace.evaluate("-(close * volume)", panel="small")  # a sign is a question of its own
+    workspace.evaluate("close * volume", panel="small", horizon=1)
+    workspace.evaluate("close * volume", panel="small", fill="open_t1")
+    assert total() == 4
+    for _ in range(2):
+        for text in ("close *", "fwd_ret", "close * cap", "ts_mean(close, -5)"):
+            with pytest.raises(ExpressionError):
+                workspace.evaluate(text, panel="small")
+    assert total() == 8
+    assert workspace.trials_total("us500") == 0
+
+
+def test_n_ignores_the_digest_of_the_panel(workspace: Workspace) -> None:
+    trial = workspace.evaluate("cs_rank(close)", panel="small")
+    with workspace.store.write() as connection:
+        row = dict(workspace._ledger.row(connection, trial.id))
+        del row["seq"]
+        assert workspace._ledger.add(connection, {**row, "id": "0" * 64, "panel_digest": "1" * 64})
+    assert workspace.trials_total("small") == 1
+    assert len(workspace.trials(panel="small")) == 2
+
+
+def test_a_trial_is_found_by_the_start_of_its_id_or_digest(workspace: Workspace) -> None:
+    one = workspace.evaluate("cs_rank(close)", panel="small")
+    two = workspace.evaluate("cs_rank(close)", panel="small", horizon=1)
+    for name in (one.id, one.id[:8]):
+        assert workspace.trial(name).id == one.id
+    for name in (one.digest, one.digest[:8]):
+        assert workspace.trial(name).id == two.id  # the newest of the expression
+    assert workspace.trial(one.id).known
+
+
+@pytest.mark.parametrize("name", ["", "abc", "%%%%", "____", "r0001", "ffffffffffff", "' OR 1=1 --", "A" * 64])
+def test_what_names_no_trial(workspace: Workspace, name: str) -> None:
+    workspace.evaluate("cs_rank(close)", panel="small")
+    with pytest.raises(UnknownName):
+        workspace.trial(name)
+
+
+def test_a_start_that_fits_several_asks_for_more(workspace: Workspace) -> None:
+    trial = workspace.evaluate("cs_rank(close)", panel="small")
+    with workspace.store.write() as connection:
+        row = dict(workspace._ledger.row(connection, trial.id))
+        del row["seq"]
+        workspace._ledger.add(connection, {**row, "id": trial.id[:10] + "0" * 54})
+    with pytest.raises(UnknownName, match="several"):
+        workspace.trial(trial.id[:10])
+
+
+def test_notes_are_kept_once_and_read_together(workspace: Workspace) -> None:
+    text = "cs_rank(close)"
+    for _ in range(2):
+        workspace.evaluate(text, panel="small", rationale="first", source="me", parents=["a", "b"])
+    trial = workspace.evaluate(text, panel="small", critique="weak")
+    assert (trial.rationale, trial.source, trial.parents, trial.critique) == ("first", "me", ["a", "b"], "weak")
+    assert workspace.evaluate(text, panel="small", rationale="second").rationale == "second"
+    with workspace.store.read() as connection:
+        assert connection.exec_driver_sql("SELECT count(*) FROM notes").scalar() == 3
+
+
+def test_a_run_reads_its_own_notes(workspace: Workspace) -> None:
+    for _ in range(2):
+        workspace.start_run(panel="small", proposer="search", budget=1, seed=1)
+    workspace.evaluate("cs_rank(close)", panel="small", run="r0001", rationale="one")
+    trial = workspace.evaluate("cs_rank(close)", panel="small", run="r0002", rationale="two")
+    assert (trial.rationale, trial.known, trial.first_run) == ("two", True, "r0001")
+    assert [t.rationale for t in workspace.trials(run="r0001")] == ["one"]
+    assert workspace.trial(trial.id).rationale == "two"
+    assert workspace.run("r0002").trials == 0
+
+
+def test_lists_of_trials(workspace: Workspace) -> None:
+    workspace.start_run(panel="small", proposer="search", budget=9, seed=1)
+    texts = ["cs_rank(close)", "cs_rank(volume)", "cs_rank(-ts_sum(returns, 5))", "cs_rank(open - close)"]
+    with pytest.raises(ExpressionError):
+        workspace.evaluate("cs_rank(", panel="small", run="r0001")
+    for text in texts:
+        workspace.evaluate(text, panel="small", run="r0001", source="test")
+    workspace.evaluate("cs_rank(high)", panel="small")
+    everything = workspace.trials(panel="small")
+    strengths = [abs(trial.rank_ic_t) for trial in everything]
+    assert strengths == sorted(strengths, reverse=True)
+    assert len(everything) == 5
+    own = workspace.trials(run="r0001", status=None, order="proposed")
+    assert [trial.expression for trial in own] == ["cs_rank(", *texts]
+    assert [trial.status for trial in own] == ["invalid", *["evaluated"] * 4]
+    assert workspace.trials(run="r0001", order="proposed", limit=2, offset=1) == own[2:4]
+    assert workspace.trials(status="invalid") == own[:1]
+    assert workspace.trials(panel="us500") == []
+    assert workspace.trials(run="r0009") == []

@@ -1,0 +1,146 @@
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from alphaswarm.core import EvidenceInvalid, ExpressionError
+from alphaswarm.evaluation import hurdle
+from alphaswarm.research import Run, Trial, TrialWindow, Workspace
+from alphaswarm.research.summary import NEAR_MISSES, summarise
+
+RUN = Run(
+    id="r0007",
+    status="running",
+    panel="p",
+    panel_digest="d",
+    horizon=5,
+    fill="close_t1",
+    proposer="search",
+    budget=60,
+    seed=1,
+    intent="",
+    config={},
+    started="2020",
+    finished=None,
+    outcome=None,
+    trials=0,
+    trials_total=None,
+)
+
+
+def trial(name: str, t: float | None, **more) -> Trial:
+    window = TrialWindow(role="search", start="2007-01-03", end="2012-12-31")
+    base = {"id": name, "trial": name, "status": "evaluated", "expression": name, "digest": name, "panel": "p"}
+    base |= {"panel_digest": "d", "window": window, "as_of": "2012-12-31", "horizon": 5, "fill": "close_t1"}
+    return Trial(**{**base, "rank_ic_t": t, "trials_total": 60, "first_run": "r0007", **more})
+
+
+def test_finalists_are_over_the_hurdle_of_all_trials_ever() -> None:
+    least = hurdle(60)
+    given = [
+        trial("under", least - 1e-9),
+        trial("at", least),
+        trial("none", None),
+        trial("short", -9.0, warnings=["survivors"]),
+        trial("bad", None, status="invalid", reason="DSL_SYNTAX"),
+        trial("thin", 8.0, status="refused", reason="EVIDENCE_INVALID"),
+        trial("old", 1.0, first_run="r0001"),
+        *(trial(f"weak{number}", number / 10) for number in range(9)),
+    ]
+    body = summarise(RUN, given, trials_total=60).body
+    assert [row["trial"] for row in body["finalists"]] == ["short", "at"]
+    assert [row["trial"] for row in body["near_misses"]] == ["under", "old", "weak8", "weak7", "weak6"]
+    assert len(body["near_misses"]) == NEAR_MISSES
+    assert body["ranked"][:3] == ["short", "at", "under"]
+    assert body["ranked"][-1] == "none"
+    assert [row["trial"] for row in body["candidates"]] == [row.id for row in given]
+    assert [row["trial"] for row in body["candidates"] if row["recalled"]] == ["old"]
+    assert body["counts"] == {
+        "proposed": 16, "recalled": 1, "invalid": 1, "refused": 1, "evaluated": 14, "finalists": 2, "accepted": 0
+    }  # fmt: skip
+    assert (body["trials"], body["trials_total"], body["hurdle"], body["accepted"]) == (15, 60, least, [])
+    assert body["warnings"] == ["survivors"]
+    assert body["verdict"] == "search evidence only, not judged: 16 proposed, 2 with |RankIC t| >= 3.34 (N = 60)"
+
+
+def test_a_run_without_candidates() -> None:
+    body = summarise(RUN, [], trials_total=0).body
+    assert (body["candidates"], body["finalists"], body["near_misses"], body["window"]) == ([], [], [], None)
+    assert body["hurdle"] == 3.0
+
+
+def propose(workspace: Workspace) -> str:
+    run = workspace.start_run(panel="small", proposer="search", budget=5, seed=1, intent="any")
+    for text in (
+        "cs_rank(-ts_sum(returns, 5))",
+        "cs_rank(",
+        "ts_mean(returns, 150)",
+        "cs_rank(volume)",
+        "high - open",
+    ):
+        try:
+            workspace.evaluate(text, panel="small", run=run.id, source="search", rationale=f"try {text}")
+        except (ExpressionError, EvidenceInvalid):
+            continue
+    workspace.evaluate("cs_rank(volume)", panel="small", run=run.id, critique="weak")
+    return run.id
+
+
+def test_the_summary_of_a_finished_run_never_changes(workspace: Workspace) -> None:
+    run = propose(workspace)
+    while_running = workspace.run_summary(run)
+    workspace.finish_run(run, "done")
+    summary = workspace.run_summary(run)
+    assert summary == while_running
+    workspace.evaluate("cs_rank(high)", panel="small")
+    workspace.evaluate("cs_rank(volume)", panel="small", critique="somebody else says")
+    assert workspace.run_summary(run).digest == summary.digest
+    shown = summary.body["candidates"]
+    assert [row["status"] for row in shown] == ["evaluated", "invalid", "refused", "evaluated", "evaluated"]
+    assert shown[3]["critique"] == "weak"
+    text = summary.to_bytes().decode()
+    assert str(workspace.path) not in text
+    assert "r0001" not in text
+    assert "2020-01-01T" not in text
+
+
+def test_what_was_known_before_is_marked_as_recalled(workspace: Workspace) -> None:
+    workspace.evaluate("cs_rank(volume)", panel="small")
+    body = workspace.run_summary(propose(workspace)).body
+    assert [row["recalled"] for row in body["candidates"]] == [False, False, False, True, False]
+    assert (body["trials"], body["trials_total"]) == (4, 5)
+
+
+SEARCH = """
+import sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[1])
+from test_summary import propose
+from alphaswarm.data import Catalog
+from alphaswarm.research import Workspace
+with Workspace.open(Path(sys.argv[2]), catalog=Catalog(Path(sys.argv[3]))) as workspace:
+    print(workspace.run_summary(propose(workspace)).to_bytes().decode())
+"""
+
+
+def test_fresh_workspaces_and_processes_agree_to_the_last_bit(
+    workspace: Workspace, market_home: Path, tmp_path: Path
+) -> None:
+    here = workspace.run_summary(propose(workspace)).to_bytes().decode()
+    for seed in ("12345",):
+        command = [sys.executable, "-c", SEARCH, str(Path(__file__).parent), str(tmp_path / seed), str(market_home)]
+        environment = {**os.environ, "PYTHONHASHSEED": seed, "NUMBA_NUM_THREADS": seed}
+        run = subprocess.run(command, env=environment, capture_output=True, check=True, text=True)
+        assert json.loads(run.stdout) == json.loads(here)
+        assert run.stdout.strip() == here
+
+
+@pytest.mark.parametrize("total", [1, 60, 1000])
+def test_the_hurdle_is_said(total: int) -> None:
+    body = summarise(RUN, [trial("a", 1.0)], trials_total=total).body
+    assert f"{hurdle(total):.2f} (N = {total})" in body["verdict"]
