@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-HEAVY = ("numpy", "pandas", "numba", "scipy", "sqlalchemy", "chromadb", "mcp", "langgraph", "openai", "matplotlib")
+HEAVY = ("numpy", "pandas", "numba", "scipy", "sqlalchemy", "chromadb", "mcp", "langgraph", "openai")
 
 
 def test_python_m_and_help() -> None:
