@@ -121,9 +121,11 @@ class Catalog:
     def describe(self, name: str | Path) -> PanelInfo:
         """What the panel is; reads no more than a header for everything that has a name.
 
+        A damaged file of a named panel is told by `available` and a caveat, so that a list of all stays possible.
+
         Raises:
             UnknownName: no such panel.
-            DataInvalid: its file is damaged.
+            DataInvalid: a path to a file that breaks a rule.
         """
         name = str(name)
         if name in _EMBEDDED:
@@ -140,33 +142,8 @@ class Catalog:
                 digest=None,
                 **_described(built.meta),
             )
-        if name == "us431" and not self._us431.exists():
-            return PanelInfo(
-                name=name,
-                available=False,
-                rows=2518,
-                symbols=431,
-                start="2007-01-03",
-                end="2016-12-30",
-                fields=("close", "dollar_volume", "returns", "sigma"),
-                groups=(),
-                digest=None,
-                **_described(us431.META),
-            )
         if name in self.names():
-            header = read_header(self._us431 if name == "us431" else self._imported_file(name))
-            return PanelInfo(
-                name=name,
-                available=True,
-                rows=int(header["shape"][0]),
-                symbols=int(header["shape"][1]),
-                start=header["start"],
-                end=header["end"],
-                fields=tuple(header["fields"]),
-                groups=tuple(header["groups"]),
-                digest=header["digest"],
-                **_described(header["meta"]),
-            )
+            return self._from_header(name)
         panel = self.open(name)
         start, end = (str(date.astype("datetime64[D]")) for date in panel.dates[[0, -1]])
         return PanelInfo(
@@ -238,6 +215,49 @@ class Catalog:
     def default(self) -> str:
         """The panel to research when none is named: us431 once it is fetched, else us500."""
         return "us431" if self._us431.exists() else "us500"
+
+    def _from_header(self, name: str) -> PanelInfo:
+        unknown = PanelInfo(
+            name=name,
+            available=False,
+            rows=0,
+            symbols=0,
+            start="",
+            end="",
+            fields=(),
+            groups=(),
+            digest=None,
+            **_described({}),
+        )
+        if name == "us431":
+            unknown = replace(
+                unknown,
+                rows=2518,
+                symbols=431,
+                start="2007-01-03",
+                end="2016-12-30",
+                fields=("close", "dollar_volume", "returns", "sigma"),
+                **_described(us431.META),
+            )
+        path = self._us431 if name == "us431" else self._imported_file(name)
+        if not path.exists():
+            return unknown
+        try:
+            header = read_header(path)
+        except DataInvalid as error:
+            return replace(unknown, caveats=(error.message, *unknown.caveats))
+        return PanelInfo(
+            name=name,
+            available=True,
+            rows=int(header["shape"][0]),
+            symbols=int(header["shape"][1]),
+            start=header["start"],
+            end=header["end"],
+            fields=tuple(header["fields"]),
+            groups=tuple(header["groups"]),
+            digest=header["digest"],
+            **_described(header["meta"]),
+        )
 
     @property
     def _us431(self) -> Path:

@@ -152,10 +152,15 @@ def test_a_path_opens_directly(catalog: Catalog, tmp_path: Path, monkeypatch: py
     assert catalog.describe(path).digest == panel.digest
 
 
-def test_a_damaged_import_is_named(catalog: Catalog, tiny: Panel) -> None:
-    catalog.add("mine", tiny)
-    path = catalog.imported / "mine.npz"
+@pytest.mark.parametrize("name", ["mine", "us431"])
+def test_a_damaged_file_is_told_and_not_opened(catalog: Catalog, tiny: Panel, name: str) -> None:
+    path = catalog.imported / "mine.npz" if name == "mine" else catalog.home / "panels" / "us431-1.npz"
+    save_panel(path, tiny)
+    assert catalog.describe(name).available
     path.write_bytes(path.read_bytes()[:-40])
-    for ask in (catalog.open, catalog.describe):
-        with pytest.raises(DataInvalid, match=r"mine\.npz is damaged"):
-            ask("mine")
+    info = catalog.describe(name)
+    assert not info.available
+    assert "is damaged" in info.caveats[0]
+    assert info.rows == (0 if name == "mine" else 2518)
+    with pytest.raises(DataInvalid, match=rf"{path.name} is damaged"):
+        catalog.open(name)
