@@ -114,9 +114,12 @@ class Panel:
         if name not in self.groups:
             offered = ", ".join(self.groups) or "none"
             raise FieldNotFound(f"this panel has no group {name!r}; it offers {offered}")
-        labels, codes = np.unique(self.groups[name], return_inverse=True)
-        shift = int(labels.size > 0 and labels[0] == "")  # "" sorts first
-        return (codes.reshape(self.shape) - shift).astype(np.int32)
+        labels = self.groups[name]
+        fixed = labels.strides[0] == 0  # one row stands for all dates
+        rows = labels[:1] if fixed else labels
+        distinct, codes = np.unique(rows, return_inverse=True)
+        codes = codes.reshape(rows.shape) - int(distinct[0] == "")  # "" sorts first
+        return np.ascontiguousarray(np.broadcast_to(codes.astype(np.int32), self.shape))
 
     @cached_property
     def digest(self) -> str:
@@ -130,7 +133,7 @@ class Panel:
             total.update((np.where(np.isnan(values), np.nan, values) + 0.0).tobytes())
         for name, labels in self.groups.items():
             total.update(b"group:" + name.encode())
-            total.update(canonical_json(np.unique(labels).tolist()))
+            total.update(canonical_json(np.unique(labels[:1] if labels.strides[0] == 0 else labels).tolist()))
             total.update(self.group_codes(name).tobytes())
         return total.hexdigest()
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
-import pyarrow as pa  # type: ignore[import-untyped]  # ships no type information
-import pyarrow.compute as pc  # type: ignore[import-untyped]
+import pyarrow as pa  # ships no type information
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from alphaswarm.data.table import Table

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
-import pyarrow as pa  # type: ignore[import-untyped]  # ships no type information
-import pyarrow.csv as pa_csv  # type: ignore[import-untyped]
-import pyarrow.parquet as pa_parquet  # type: ignore[import-untyped]
+import pyarrow as pa  # ships no type information
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pa_parquet
 
 from alphaswarm.core import DataInvalid
 

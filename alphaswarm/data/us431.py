@@ -14,8 +14,8 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-import pyarrow as pa  # type: ignore[import-untyped]  # ships no type information
-import pyarrow.csv as pa_csv  # type: ignore[import-untyped]
+import pyarrow as pa  # ships no type information
+import pyarrow.csv as pa_csv
 from filelock import FileLock, Timeout
 from numpy.typing import NDArray
 

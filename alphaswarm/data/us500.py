@@ -11,8 +11,8 @@ from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
-import pyarrow as pa  # type: ignore[import-untyped]  # ships no type information
-import pyarrow.csv as pa_csv  # type: ignore[import-untyped]
+import pyarrow as pa  # ships no type information
+import pyarrow.csv as pa_csv
 from numpy.typing import NDArray
 
 from alphaswarm.core import DataInvalid, Panel, ProviderError
