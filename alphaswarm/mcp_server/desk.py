@@ -38,10 +38,17 @@ class Desk:
         workspace: an open workspace, which stays the caller's to close; or how to open one, which
             happens when a tool first needs it, and `close` then closes it.
         panels: panel files that clients may name besides the catalog's panels.
+        deadline: seconds after which a call is answered, whatever its work does.
     """
 
-    def __init__(self, workspace: Workspace | Callable[[], Workspace], panels: Collection[str] = ()) -> None:
+    def __init__(
+        self,
+        workspace: Workspace | Callable[[], Workspace],
+        panels: Collection[str] = (),
+        deadline: float = DEADLINE_SECONDS,
+    ) -> None:
         self.panels = tuple(panels)
+        self.deadline = deadline
         self._open: Callable[[], Workspace] | None = workspace if callable(workspace) else None
         self._workspace: Workspace | None = None if callable(workspace) else workspace
         self._opening = threading.Lock()
@@ -50,9 +57,7 @@ class Desk:
         self._running: set[Future[Any]] = set()
         self._closed = False
 
-    async def run(
-        self, work: Callable[[Workspace], R], context: Context, *, lane: Lane, deadline: float = DEADLINE_SECONDS
-    ) -> R:
+    async def run(self, work: Callable[[Workspace], R], context: Context, *, lane: Lane) -> R:
         """The result of `work`, with progress reported while it lasts.
 
         A call that is cancelled, or over its deadline, before its work began never begins it. Work that
@@ -62,9 +67,9 @@ class Desk:
             BudgetExceeded: the deadline passed.
         """
         future = self._submit(work, lane)
-        if not await self.wait(future, deadline, context):
+        if not await self.wait(future, self.deadline, context):
             raise BudgetExceeded(
-                f"the call must end within {deadline:g} s and did not; ask again: what was begun goes on, "
+                f"the call must end within {self.deadline:g} s and did not; ask again: what was begun goes on, "
                 "and is found finished then. If not, use a shorter expression or a smaller panel"
             )
         return future.result()

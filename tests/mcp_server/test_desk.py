@@ -126,8 +126,10 @@ def test_a_deadline_is_a_typed_refusal_and_queued_work_never_begins() -> None:
     async def body(desk: Desk, caller: Caller) -> None:
         running = asyncio.create_task(desk.run(lambda _: gate.wait(5), caller, lane="work"))
         await asyncio.sleep(0)
+        desk.deadline = 0.05
         with pytest.raises(BudgetExceeded, match=r"within 0\.05 s"):
-            await desk.run(lambda _: begun.append("late"), caller, lane="work", deadline=0.05)
+            await desk.run(lambda _: begun.append("late"), caller, lane="work")
+        desk.deadline = 5
         cancelled = asyncio.create_task(desk.run(lambda _: begun.append("cancelled"), caller, lane="work"))
         await asyncio.sleep(0.01)
         cancelled.cancel()
@@ -148,7 +150,7 @@ def test_long_work_gives_signs_of_life(monkeypatch: pytest.MonkeyPatch) -> None:
     async def body(desk: Desk, _: Caller) -> None:
         gate = threading.Event()
         asyncio.get_running_loop().call_later(0.15, gate.set)
-        await desk.run(lambda _: gate.wait(5), caller, lane="work", deadline=5)
+        await desk.run(lambda _: gate.wait(5), caller, lane="work")
 
     run(body)
     done = [value for value, _ in caller.progress]

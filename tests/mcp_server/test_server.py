@@ -7,6 +7,7 @@ import json
 import logging
 import os
 import re
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,6 @@ from mcp import Client
 
 from alphaswarm import __version__
 from alphaswarm.core import UnknownName
-from alphaswarm.mcp_server import desk as desk_module
 from alphaswarm.mcp_server.security import REFUSAL_KEY
 from alphaswarm.mcp_server.server import AlphaSwarmServer, create_server
 from alphaswarm.mcp_server.tools.base import ID_KEY
@@ -209,12 +209,10 @@ def test_a_result_that_is_no_json_is_a_crash_not_a_lie(
 
 
 def test_a_call_that_takes_too_long_is_answered(
-    ask: Callable[..., Any], workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+    ask: Callable[..., Any], server: AlphaSwarmServer, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import threading
-
     gate = threading.Event()
-    monkeypatch.setattr(desk_module.Desk.run, "__kwdefaults__", {"deadline": 0.1})
+    server.desk.deadline = 0.1
     monkeypatch.setattr(workspace, "trial", lambda _: gate.wait(10))
     answer = ask("data_alphas_get", id="abcdef")
     gate.set()

@@ -112,6 +112,26 @@ serve({str(project)!r})
     assert b"bytes inside a tool" in err
 
 
+def test_work_that_never_ends_does_not_keep_the_process(wire: Callable[[str], Any], project: Path) -> None:
+    code = f"""
+import sys, threading
+from alphaswarm.research import Workspace
+def stuck(self, *args, **named):
+    print("begun", file=sys.stderr, flush=True)
+    threading.Event().wait()
+Workspace.evaluate = stuck
+from alphaswarm.mcp_server import serve
+serve({str(project)!r})
+"""
+    started = wire(code)
+    params = {"name": "data_alphas_evaluate", "arguments": {"expression": FORMULA, "panel": "small"}, "_meta": META}
+    started.send(json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).encode())
+    assert started.process.stderr.readline() == b"begun\n"
+    os.kill(started.process.pid, signal.SIGTERM)
+    assert started.process.wait(10) == 0
+    assert b"left while work was running" in started.process.stderr.read()
+
+
 def test_a_workspace_that_can_not_be_opened_is_told_without_its_path(
     wire: Callable[[str], Any], tmp_path: Path
 ) -> None:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from mcp import Client
 
 from alphaswarm.core import Panel
 from alphaswarm.dsl import operators
+from alphaswarm.mcp_server.server import create_server
 from alphaswarm.research import Workspace
 
 
@@ -77,3 +81,20 @@ def test_a_panel_with_thousands_of_fields_still_fits(ask: Callable[..., Any], wo
         assert page["panels"][0]["fields"]
         seen += page["panels"][0]["fields"]
     assert seen == names
+
+
+def test_a_file_that_the_host_names_may_be_used_and_no_other(workspace: Workspace, tmp_path: Path) -> None:
+    rows = "".join(f"2020-01-{day:02d},{name},{10 + day}\n" for day in range(1, 29) for name in ("A", "B"))
+    for name in ("mine.csv", "other.csv"):
+        (tmp_path / name).write_text("date,symbol,close\n" + rows)
+    mine, other = str(tmp_path / "mine.csv"), str(tmp_path / "other.csv")
+    server = create_server(workspace, panels=[mine])
+
+    async def talk() -> list[Any]:
+        async with Client(server) as client:
+            return [await client.call_tool("data_catalog_describe", {"panel": panel}) for panel in (mine, other)]
+
+    allowed, refused = asyncio.run(talk())
+    assert "close" in allowed.structured_content["panels"][0]["fields"]
+    assert refused.is_error
+    assert server.desk.close(20)
