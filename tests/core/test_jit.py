@@ -50,7 +50,9 @@ def test_an_unwritable_cache_still_compiles(run, tmp_path):
     assert run(1.0, blocked / "sub")[0] == 20.0
 
 
-def test_division_follows_numpy():
+def test_division_follows_numpy(monkeypatch, tmp_path):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+
     @jit
     def divide(a, b):
         return a / b
