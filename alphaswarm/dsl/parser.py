@@ -14,7 +14,7 @@ from typing import NoReturn
 
 from alphaswarm.core.errors import ExpressionError, Reason, UnknownName
 from alphaswarm.dsl.check import Fault, call_fault, label_fault, whole_fault
-from alphaswarm.dsl.expr import KEYWORDS, Expr, group, number, plain_call
+from alphaswarm.dsl.expr import KEYWORDS, Expr, count_of, group, number, plain_call
 from alphaswarm.dsl.expr import field as field_node
 from alphaswarm.dsl.hints import instead_of
 from alphaswarm.dsl.lexer import Token, TokenKind, tokens
@@ -219,9 +219,8 @@ class _Reader:
         self.bracket(entry)
         self.push(entry)
         if self.tokens[self.place].text == ")":
-            fault = call_fault(operator, (), {})
-            if fault:
-                self.refuse(token.column, fault.message, fault.reason, fault.hint)
+            message = f"{token.text} takes {count_of(operator)}, got 0"
+            self.refuse(token.column, message, Reason.DSL_ARITY, f"write {operator.signature}")
 
     def prefix(self, operator: Operator, token: Token) -> None:
         """Open ``-`` or ``not``."""

@@ -83,6 +83,7 @@ EQUAL = [
     ("-x == 2", "x == -2"),
     ("0 < x - y", "y - x < 0"),
     ("not not x > y", "x > y"),
+    ("not not (x > 1 and y > 1)", "y > 1 and x > 1"),
     ("not x > y", "x <= y"),
     ("not x == y", "y != x"),
     ("if_else(not x > 1, y, z)", "if_else(x > 1, z, y)"),

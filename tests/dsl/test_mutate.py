@@ -57,7 +57,7 @@ def test_a_child_is_sound_and_made_of_its_parents(seed):
 
 def test_every_operator_is_drawn_sooner_or_later():
     rng = rng_of(0)
-    drawn = {node.op for _ in range(1500) for node in random_expr(rng, FIELDS, GROUPS, max_depth=6).walk()}
+    drawn = {node.op for _ in range(1000) for node in random_expr(rng, FIELDS, GROUPS, max_depth=6).walk()}
     assert drawn - {""} == {row.name for row in OPERATORS.values() if not row.expands}
 
 
@@ -81,6 +81,17 @@ def test_mutation_reaches_every_kind_of_change():
     assert any("industry" in text for text in texts)
     assert any("group_mean(open, sector)" in text for text in texts)
     assert len(texts) > 150
+
+
+def test_whole_numbers_move_by_one():
+    rng = rng_of(2)
+    texts = {str(mutate(parse("ts_moment(close, 20, 3)"), rng, FIELDS)) for _ in range(60)}
+    assert {"ts_moment(close, 20, 2)", "ts_moment(close, 20, 4)"} <= texts
+
+
+def test_an_operator_without_a_likeness_stays():
+    texts = {str(mutate(parse("ts_beta(close, open, 20)"), rng_of(seed), FIELDS, operators=[])) for seed in range(30)}
+    assert all(text in FIELDS or text.startswith("ts_beta(") for text in texts)
 
 
 def test_one_allowed_operator_is_enough():

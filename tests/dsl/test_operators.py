@@ -3,7 +3,7 @@
 import pytest
 
 from alphaswarm.dsl import canonical, operators, parse
-from alphaswarm.dsl.operators import OPERATORS
+from alphaswarm.dsl.operators import OPERATORS, _table
 from alphaswarm.dsl.signature import Family, Result, SlotKind
 
 # The names that the language promises, by family.
@@ -39,6 +39,11 @@ def test_the_table_is_read_only():
         operators()["new"] = OPERATORS["abs"]
     with pytest.raises(AttributeError):
         OPERATORS["abs"].name = "new"
+
+
+def test_a_name_is_declared_once():
+    with pytest.raises(ValueError, match="'abs' is in the table already"):
+        _table([OPERATORS["abs"]], [OPERATORS["abs"]])
 
 
 @rows

@@ -1,0 +1,27 @@
+"""What importing the language brings, and what it does not."""
+
+import subprocess
+import sys
+
+import pytest
+
+import alphaswarm.dsl
+
+SCRIPT = """
+import sys
+import alphaswarm.dsl
+alphaswarm.dsl.parse("cs_rank(-ts_sum(returns, 5))").digest
+print(sorted({"numba", "torch", "pandas", "scipy"} & set(sys.modules)), "alphaswarm.dsl.evaluate" in sys.modules)
+print(callable(alphaswarm.dsl.evaluate), "alphaswarm.dsl.evaluate" in sys.modules)
+"""
+
+
+def test_reading_brings_no_compiler():
+    done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=True)
+    assert done.stdout.split("\n")[:2] == ["[] False", "True True"]
+
+
+def test_every_public_name_is_there():
+    assert all(getattr(alphaswarm.dsl, name) is not None for name in alphaswarm.dsl.__all__)
+    with pytest.raises(AttributeError, match="nothing"):
+        _ = alphaswarm.dsl.nothing
