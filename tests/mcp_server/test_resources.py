@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-from itertools import pairwise
 from typing import Any
 
 import pytest
 from mcp import Client
 from mcp.shared.exceptions import MCPError
 
-from alphaswarm.dsl import check, operators, parse
-from alphaswarm.mcp_server.grammar import grammar_text, operator_lines
+from alphaswarm.mcp_server.grammar import grammar_text
 from alphaswarm.mcp_server.server import AlphaSwarmServer
 from alphaswarm.research import Workspace
 
@@ -29,27 +27,8 @@ def read(server: AlphaSwarmServer, address: str) -> str:
     return asyncio.run(talk())
 
 
-def test_the_grammar_names_every_operator_and_every_cap(server: AlphaSwarmServer) -> None:
-    text = read(server, "alphaswarm://dsl/grammar")
-    assert text == grammar_text()
-    for row in operators().values():
-        assert f"- {row.signature}: {row.doc}" in text
-    for cap in (4096, 32, 256, 504, 2520):
-        assert str(cap) in text
-    assert len(operator_lines()) == len(operators()) >= 50
-
-
-def test_the_order_of_infix_signs_is_the_parser_s() -> None:
-    line = next(line for line in grammar_text().splitlines() if "loosest first" in line)
-    levels = [level.split() for level in line.split(":")[1].split("|")]
-    assert levels[0] == ["or"]
-    assert levels[1] == ["and"]
-    assert levels[-1] == ["**"]
-    for loose, tight in pairwise(levels[3:]):
-        if "-" in loose + tight and len(loose + tight) == 2:
-            continue  # the unary minus has no binary form
-        text = f"close {loose[-1]} open {tight[-1]} high"
-        assert str(check(parse(text))) == text
+def test_the_grammar_can_be_attached(server: AlphaSwarmServer) -> None:
+    assert read(server, "alphaswarm://dsl/grammar") == grammar_text()
 
 
 def test_a_stored_alpha_can_be_attached(server: AlphaSwarmServer, workspace: Workspace) -> None:
