@@ -210,7 +210,7 @@ def _invalid(text: str, error: ExpressionError | FieldNotFound) -> tuple[str, st
 
 
 def _escaped(text: str) -> str:
-    return text[:MAX_KEPT].encode("unicode_escape").decode("ascii")
+    return text[:MAX_KEPT].encode("unicode_escape").decode("ascii")[:MAX_KEPT]
 
 
 def _measured(trial: Trial) -> Trial:

@@ -108,9 +108,11 @@ class Workspace:
 
     def close(self) -> None:
         """Give back the runs that are held, the index and the database."""
-        self._runs.release()
-        self.memory.close()
-        self.store.close()
+        try:
+            self._runs.release()
+        finally:
+            self.memory.close()
+            self.store.close()
 
     def __enter__(self) -> Self:
         return self
@@ -203,7 +205,12 @@ class Workspace:
             offset: how many to leave out at the start.
             status: "evaluated", "refused", "invalid", or None for all.
             order: "strongest" or "proposed".
+
+        Raises:
+            UnknownName: no such run.
         """
+        if run is not None:
+            self._runs.get(run)
         return self._ledger.trials(run=run, panel=panel, status=status, order=order, limit=limit, offset=offset)
 
     def trials_total(self, panel: str) -> int:

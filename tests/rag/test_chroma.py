@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import signal
@@ -156,3 +157,34 @@ def test_a_catch_up_that_was_cut_short_is_done_again(store: Store, memory: Memor
     assert sorted(again.candidates("alpha_factors", vector, 10, None)) == ["0-0", "0-1", "late"]
     again.close()
     assert not damaged(tmp_path / "rag").with_name(f"{damaged(tmp_path / 'rag').name}.old").exists()
+
+
+@pytest.mark.parametrize("fault", [errno.ENOSPC, errno.EIO, errno.EACCES])
+def test_a_disk_that_refuses_costs_the_index_not_the_answer(
+    store: Store, document: Make, formulas, tmp_path: Path, monkeypatch, fault: int
+) -> None:
+    def refuse(*_) -> None:
+        raise OSError(fault, os.strerror(fault))
+
+    memory = Memory(store, tmp_path / "rag")
+    fill(store, memory, document, formulas)
+    with monkeypatch.context() as patch:
+        patch.setattr("alphaswarm.rag.chroma.atomic_write", refuse)
+        answer = memory.query(formulas[2])
+        assert answer.index == "exact"
+        assert os.strerror(fault) in answer.notice
+    again = memory.query(formulas[2])
+    assert again.index == "chroma"
+    assert again.results == answer.results
+    memory.close()
+
+
+def test_an_index_that_fails_while_asked_is_rebuilt(store: Store, document: Make, formulas, tmp_path: Path) -> None:
+    memory = Memory(store, tmp_path / "rag")
+    fill(store, memory, document, formulas)
+    before = memory.query(formulas[2])
+    memory._chroma._client.delete_collection("alpha_factors")
+    after = memory.query(formulas[2])
+    assert after.index == "chroma"
+    assert after == before
+    memory.close()

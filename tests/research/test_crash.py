@@ -58,7 +58,7 @@ def test_killed_at_any_moment_nothing_acknowledged_is_lost(
 ) -> None:
     rng = make_rng(1, "kills")
     acknowledged: dict[int, str] = {}
-    for attempt in range(4):
+    for attempt in range(3):
         process = worker(tmp_path, market_home, len(acknowledged), 10_000, "r0001" if attempt else "start")
         process.stdin.write("go\n")
         process.stdin.flush()

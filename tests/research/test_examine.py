@@ -93,7 +93,7 @@ def test_what_is_refused_is_counted_with_its_reason(workspace: Workspace, text, 
     assert trial.rank_ic is None
     assert trial.expression.isascii()
     assert trial.expression.isprintable()
-    assert len(trial.expression) <= 5_000
+    assert len(trial.expression) <= 4_096
     assert workspace.memory.stats()["documents"] == 0
 
 

@@ -104,4 +104,5 @@ def test_lists_of_trials(workspace: Workspace) -> None:
     assert workspace.trials(run="r0001", order="proposed", limit=2, offset=1) == own[2:4]
     assert workspace.trials(status="invalid") == own[:1]
     assert workspace.trials(panel="us500") == []
-    assert workspace.trials(run="r0009") == []
+    with pytest.raises(UnknownName, match="r0001"):
+        workspace.trials(run="r0009")
