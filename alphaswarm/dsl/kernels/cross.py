@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from alphaswarm.core.jit import jit
 from alphaswarm.dsl.context import Context
 from alphaswarm.dsl.kernels.base import Codes, Flat, Kernel, Series, by_row, finite
+from alphaswarm.dsl.kernels.compensated import plus
 from alphaswarm.dsl.kernels.moments import deviation_scale, mean_of_sum
 from alphaswarm.dsl.kernels.order import median_distance, middle_value, quantile_value
 
@@ -43,13 +44,9 @@ def _sum(values: Flat, start: int, stop: int, sign: float) -> tuple[float, float
         other = values[last] if values[last] >= 0.0 else sign * values[last]
         if first == last:
             other = 0.0
-        pair = one + other
-        part = pair - one
-        lost = (one - (pair - part)) + (other - part)
-        new = high + pair
-        part = new - high
-        low += lost + ((high - (new - part)) + (pair - part))
-        high = new
+        pair, lost = plus(one, 0.0, other)
+        high, low = plus(high, low, pair)
+        low += lost
         first += 1
         last -= 1
     return high, low
@@ -58,14 +55,14 @@ def _sum(values: Flat, start: int, stop: int, sign: float) -> tuple[float, float
 @jit
 def _std(values: Flat, start: int, stop: int, middle: float, rest: float, scale: float) -> float:
     """Standard deviation (ddof 1) of the scaled sorted values; NaN for one value."""
-    squares = 0.0
+    high, low = 0.0, 0.0
     first, last = start, stop - 1
     while first <= last:
         one, other = ((values[first] - middle) - rest) * scale, ((values[last] - middle) - rest) * scale
-        squares += one * one + (other * other if first < last else 0.0)
+        high, low = plus(high, low, one * one + (other * other if first < last else 0.0))
         first += 1
         last -= 1
-    return math.sqrt(squares / (stop - start - 1))
+    return math.sqrt((high + low) / (stop - start - 1))
 
 
 @jit

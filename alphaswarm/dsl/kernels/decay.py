@@ -8,6 +8,7 @@ import numpy as np
 
 from alphaswarm.core.jit import jit
 from alphaswarm.dsl.kernels.base import Flat
+from alphaswarm.dsl.kernels.compensated import plus
 
 __all__ = ["DECAY_EXP", "DECAY_LINEAR", "decay_value"]
 
@@ -29,10 +30,6 @@ def decay_value(op: int, factor: float, d: int, x: Flat, start: int, stop: int) 
         if not math.isnan(value):
             smallest, largest = min(smallest, value), max(largest, value)
             weights += weight
-            term = weight * value
-            new = high + term
-            part = new - high
-            low += (high - (new - part)) + (term - part)
-            high = new
+            high, low = plus(high, low, weight * value)
         weight *= factor
     return min(max((high + low) / weights, smallest), largest)

@@ -8,6 +8,7 @@ import numpy as np
 
 from alphaswarm.core.jit import jit
 from alphaswarm.dsl.kernels.base import Flat
+from alphaswarm.dsl.kernels.compensated import plus
 
 __all__ = [
     "ARGMAX",
@@ -58,11 +59,11 @@ def _entropy(x: Flat, start: int, stop: int, count: int, smallest: float, width:
     for i in range(start, stop):
         if not math.isnan(x[i]):
             bins[min(int((x[i] - smallest) / width * ENTROPY_BINS), ENTROPY_BINS - 1)] += 1
-    entropy = 0.0
+    high, low = 0.0, 0.0
     for held in bins:
         if held > 0:
-            entropy -= held / count * math.log(held / count)
-    return entropy
+            high, low = plus(high, low, held / count * math.log(held / count))
+    return -(high + low)
 
 
 @jit

@@ -1,7 +1,7 @@
 """Sums, means and central moments of windows.
 
-Each window is summed anew and compensated (Neumaier, 1974), so nothing drifts and a spike that
-has left leaves no trace. Deviations are taken from the mean in a second pass (Chan, Golub and
+Each window is summed anew and compensated, so nothing drifts, a spike that has left leaves no
+trace and the order of the values changes no bit. Deviations are taken from the mean in a second pass (Chan, Golub and
 LeVeque, 1983), less what its rounding left. Equal values deviate by exactly 0.
 """
 
@@ -13,6 +13,7 @@ import numpy as np
 
 from alphaswarm.core.jit import jit
 from alphaswarm.dsl.kernels.base import Flat
+from alphaswarm.dsl.kernels.compensated import plus
 
 __all__ = [
     "AV_DIFF",
@@ -50,10 +51,7 @@ def _compensated(x: Flat, start: int, stop: int) -> tuple[float, float]:
     for i in range(start, stop):
         value = x[i]
         if not math.isnan(value):
-            new = high + value
-            part = new - high
-            low += (high - (new - part)) + (value - part)
-            high = new
+            high, low = plus(high, low, value)
     return high, low
 
 
@@ -101,58 +99,56 @@ def deviation_scale(middle: float, smallest: float, largest: float) -> float:
 
 
 @jit
-def spread(x: Flat, start: int, stop: int, middle: float, rest: float, scale: float) -> float:
-    """Sum of the squares of the scaled deviations."""
-    squares = 0.0
+def _powers(order: int, x: Flat, start: int, stop: int, middle: float, rest: float, scale: float) -> float:
+    """Sum of the scaled deviations, each to the power `order`."""
+    high, low = 0.0, 0.0
     for i in range(start, stop):
         value = x[i]
         if not math.isnan(value):
             deviation = ((value - middle) - rest) * scale
-            squares += deviation * deviation
-    return squares
+            power = deviation * deviation
+            for _ in range(2, order):
+                power *= deviation
+            high, low = plus(high, low, power)
+    return high + low
+
+
+@jit
+def spread(x: Flat, start: int, stop: int, middle: float, rest: float, scale: float) -> float:
+    """Sum of the squares of the scaled deviations."""
+    return _powers(2, x, start, stop, middle, rest, scale)
 
 
 @jit
 def _shape(op: int, x: Flat, start: int, stop: int, count: int, middle: float, rest: float, scale: float) -> float:
     """Skewness or kurtosis, adjusted for the number of values; 0 / 0 where that is too small."""
-    second, third, fourth = 0.0, 0.0, 0.0
-    for i in range(start, stop):
-        value = x[i]
-        if not math.isnan(value):
-            deviation = ((value - middle) - rest) * scale
-            square = deviation * deviation
-            second += square
-            third += square * deviation
-            fourth += square * square
+    order = 3 if op == SKEW else 4
+    second = _powers(2, x, start, stop, middle, rest, scale)
+    higher = _powers(order, x, start, stop, middle, rest, scale)
     n = float(count)
-    if op == SKEW:
-        if count < 3:
-            return np.nan
-        return math.sqrt(n * (n - 1.0)) / (n - 2.0) * math.sqrt(n) * third / (second * math.sqrt(second))
-    if count < 4:
+    if count < order:
         return np.nan
-    excess = n * fourth / (second * second) - 3.0
+    if op == SKEW:
+        return math.sqrt(n * (n - 1.0)) / (n - 2.0) * math.sqrt(n) * higher / (second * math.sqrt(second))
+    excess = n * higher / (second * second) - 3.0
     return (n - 1.0) / ((n - 2.0) * (n - 3.0)) * ((n + 1.0) * excess + 6.0)
 
 
 @jit
 def _absolute(x: Flat, start: int, stop: int, count: int, middle: float, rest: float) -> float:
-    distance = 0.0
+    high, low = 0.0, 0.0
     for i in range(start, stop):
         value = x[i]
         if not math.isnan(value):
-            distance += abs((value - middle) - rest)
-    return distance / count
+            high, low = plus(high, low, abs((value - middle) - rest))
+    return (high + low) / count
 
 
 @jit
 def _moment(order: int, x: Flat, start: int, stop: int, count: int, middle: float, rest: float, scale: float) -> float:
-    powers = 0.0
-    for i in range(start, stop):
-        value = x[i]
-        if not math.isnan(value):
-            powers += (((value - middle) - rest) * scale) ** order
-    moment = powers / count
+    if order == 1:
+        return 0.0
+    moment = _powers(order, x, start, stop, middle, rest, scale) / count
     for _ in range(order):
         moment /= scale
     return moment

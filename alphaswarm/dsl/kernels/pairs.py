@@ -16,6 +16,8 @@ __all__ = ["PAIRS"]
 
 COV, CORR, BETA, RESID, RSQ = range(5)
 REGRESSION_ROWS = 3
+# What a perfect fit may leave by rounding: it is then taken as perfect, so that ties stay ties.
+ROUNDING = 8 * 2.0**-53
 
 
 @jit
@@ -38,15 +40,15 @@ def _pair_value(op: int, x: Flat, y: Flat, start: int, stop: int, count: int) ->
             yy += dy * dy
     if op == COV:
         return xy / (count - 1) / max(kx, ky) / min(kx, ky)
-    if op == CORR:
-        return min(max(xy / math.sqrt(xx * yy), -1.0), 1.0)
-    if op == RSQ:
-        return min((xy / xx) * (xy / yy), 1.0)
     if op == BETA:
         return xy / xx / ky * kx
-    today = stop - 1
-    residual: float = (((y[today] - my) - ry) * ky - xy / xx * (((x[today] - mx) - rx) * kx)) / ky
-    return residual
+    if op == RESID:
+        away, fitted = ((y[stop - 1] - my) - ry) * ky, xy / xx * (((x[stop - 1] - mx) - rx) * kx)
+        return 0.0 if abs(away - fitted) <= ROUNDING * abs(away) else (away - fitted) / ky
+    correlation = xy / math.sqrt(xx * yy)
+    if abs(correlation) >= 1.0 - ROUNDING:
+        correlation = math.copysign(1.0, correlation)
+    return correlation * correlation if op == RSQ else correlation
 
 
 @jit

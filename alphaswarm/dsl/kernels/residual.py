@@ -12,6 +12,8 @@ __all__ = ["RESIDUAL"]
 
 # A regressor whose squared length falls below this share once the others are taken out is collinear.
 COLLINEAR = 1e-20
+# What a perfect fit may leave of the largest deviation by rounding: it is then taken as perfect.
+ROUNDING = 1e-14
 
 
 def cs_resid(ctx: Context, y: Series, *regressors: Series) -> Series:
@@ -33,7 +35,9 @@ def cs_resid(ctx: Context, y: Series, *regressors: Series) -> Series:
             defined &= (reach[:, 0] > 0) & (_dot(rest, rest) > COLLINEAR * length)[:, 0]
             basis.append(rest)
         direction, reach = _centered(y, members)
-        residual = _without(direction, basis) * reach
+        residual = _without(direction, basis)
+        perfect = np.abs(residual).max(axis=1, keepdims=True) <= ROUNDING
+        residual = np.where(perfect, 0.0, residual * reach)
     return finite(np.where(members & defined[:, None], residual, np.nan))
 
 

@@ -60,11 +60,13 @@ def test_both_tables_hold_every_operator():
 def test_kernel_equals_reference(name, data, make_market, apply_operator):
     operator = operators()[name]
     draw = data.draw
+    # the cube of 1e200 is no float, and then rounding decides whether a moment of 0 is one
+    kinds = [kind for kind in KINDS if (name, kind) != ("ts_moment", "huge")]
     panel = make_market(
         draw(st.integers(0, 2**32 - 1), "seed"),
         rows=draw(st.sampled_from([1, 2, 9, 12]), "rows"),
         names=draw(st.sampled_from([1, 2, 5]), "names"),
-        kind=draw(st.sampled_from(KINDS), "kind"),
+        kind=draw(st.sampled_from(kinds), "kind"),
         # the root is masked, so only a full universe shows what a window operator does outside it
         partial=draw(st.booleans(), "partial"),
         missing=draw(st.sampled_from([0.0, 0.1, 0.6]), "missing"),

@@ -1,0 +1,44 @@
+"""Element-wise kernels: series and numbers alike, nothing infinite, no warning."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from alphaswarm.dsl.context import Context
+from alphaswarm.dsl.kernels.elementwise import ELEMENTWISE
+from alphaswarm.dsl.operators import operators
+from alphaswarm.dsl.reference import REFERENCE
+from alphaswarm.dsl.signature import SlotKind
+
+EDGES = np.array([-1.7e308, -2.5, -1.0, -0.5, -0.0, 0.0, 5e-324, 0.5, 1.0, 2.5, 1.7e308, np.nan])
+
+
+def grid(count):
+    """All combinations of the edges in `count` series."""
+    return [axis.reshape(1, -1) for axis in np.meshgrid(*[EDGES] * count, indexing="ij")]
+
+
+@pytest.mark.parametrize("name", sorted(ELEMENTWISE))
+def test_every_combination_of_edges(name):
+    slots = operators()[name].slots
+    literal = iter([-0.5, 0.5])
+    series = iter(grid(sum(not slot.kind.literal for slot in slots)))
+    args = [next(literal) if slot.kind.literal else next(series) for slot in slots]
+    args = [
+        np.where(np.isnan(arg), np.nan, arg > 0) if slot.kind is SlotKind.CONDITION else arg
+        for slot, arg in zip(slots, args, strict=True)
+    ]
+    ctx = Context(np.ones(args[0].shape, bool))
+    got = ELEMENTWISE[name](ctx, *args)
+    assert not np.isinf(got).any()
+    np.testing.assert_allclose(got, REFERENCE[name](ctx, *args), rtol=1e-14)
+
+
+@pytest.mark.parametrize("name", ["add", "div", "pow", "max", "lt", "and", "fill", "if_else"])
+def test_a_number_is_a_constant_series(name):
+    x = EDGES[None, :]
+    ctx = Context(np.ones(x.shape, bool))
+    rest = (x,) if name == "if_else" else ()
+    constant = ELEMENTWISE[name](ctx, x, *rest, np.full(x.shape, 2.0))
+    np.testing.assert_array_equal(ELEMENTWISE[name](ctx, x, *rest, 2.0), constant)
