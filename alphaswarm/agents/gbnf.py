@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from alphaswarm.dsl import operators
 from alphaswarm.dsl.signature import Operator, Slot, SlotKind
@@ -31,13 +31,16 @@ _CHOICE = re.compile(r'\((?:"[0-9.]+" \| )+"[0-9.]+"\)')
 _TEXT = re.compile(r'"(?:\\.|[^"\\])*"|\[[^]]*\]|\{[^}]*\}')
 
 
-def reply_grammar(fields: Sequence[str], groups: Sequence[str] = (), *, depth: int = DEPTH) -> str:
+def reply_grammar(
+    fields: Sequence[str], groups: Sequence[str] = (), *, depth: int = DEPTH, first: Collection[str] = ()
+) -> str:
     """The grammar of ``{"rationale": "...", "expression": "..."}``.
 
     Args:
         fields: names that may stand in a series slot, at least one.
         groups: names that may stand in a group slot; without any, group operators are left out.
         depth: levels of nesting.
+        first: operators that the outermost call may be of; any that are of no use here are passed over.
     """
     usable = {
         name: row
@@ -57,31 +60,35 @@ def reply_grammar(fields: Sequence[str], groups: Sequence[str] = (), *, depth: i
     makes_conditions = {name: row for name, row in usable.items() if row.result == "condition"}
     makes_numbers = {name: row for name, row in usable.items() if row.result != "condition"}
     rules["s0"] = "field"
-    for level in range(1, depth + 1):
-        # The whole must be more than a bare field, which a weak model would always choose.
-        rules |= _level("s", makes_numbers, level, 'field | "-" field' if level < depth else "")
-        rules |= _level("c", makes_conditions, level, "")
+    for level in range(1, depth):
+        rules |= _level("s", makes_numbers, level, 'field | "-" field | ')
+        rules |= _level("c", makes_conditions, level)
+    # The whole must be more than a bare field, which a weak model would always choose.
+    outermost = {name: row for name, row in makes_numbers.items() if name in first} or makes_numbers
+    rules |= _level("s", outermost, depth, names="t-")
     for number, choice in enumerate(sorted({choice for text in rules.values() for choice in _CHOICE.findall(text)})):
         rules = {name: text.replace(choice, f"n{number}") for name, text in rules.items()} | {f"n{number}": choice}
     return "\n".join(f"{name} ::= {text}" for name, text in _reachable(rules).items()) + "\n"
 
 
-def _level(prefix: str, rows: Mapping[str, Operator], level: int, first: str) -> dict[str, str]:
+def _level(
+    prefix: str, rows: Mapping[str, Operator], level: int, start: str = "", *, names: str = "f-"
+) -> dict[str, str]:
     """One rule for the level, and one for the names of each shape of call in it."""
     shapes: dict[str, list[str]] = {}
     for name, row in rows.items():
         shape = _shape(row, level)
         if shape:
             shapes.setdefault(shape, []).append(name)
-    parts = [first] if first else []
-    rules: dict[str, str] = {}
-    for shape, names in sorted(shapes.items()):
-        # Named after the first member, so that all levels share the rule.
-        rule = "f-" + min(names).replace("_", "-")
+    parts: list[str] = []
+    made: dict[str, str] = {}
+    for shape, members in sorted(shapes.items()):
+        # Named after the first member, so that levels with the same operators share the rule.
+        rule = names + min(members).replace("_", "-")
         if "NAMES" in shape:
-            rules[rule] = _one_of(sorted(names))
+            made[rule] = _one_of(sorted(members))
         parts.append(shape.replace("NAMES", rule))
-    return {f"{prefix}{level}": " | ".join(parts), **rules} if parts else {}
+    return {f"{prefix}{level}": start + " | ".join(parts), **made} if parts else {}
 
 
 def _shape(row: Operator, level: int) -> str:

@@ -79,6 +79,15 @@ def split_names(text: str) -> list[str]:
     return [f" {token} " for token in split(text) if token[0].isalpha()]
 
 
+def test_the_outermost_operator_can_be_chosen() -> None:
+    rng = make_rng(6, "grammar")
+    rules = rules_of(reply_grammar(FIELDS, first=["ts_std", "ceil", "decay_linear", "no_such"]))
+    made = [parse(json.loads(generate(rules, rng))["expression"]) for _ in range(200)]
+    assert {expression.op for expression in made} == {"ts_std", "decay_linear"}
+    assert len({node.op for expression in made for node in expression.walk()}) > 30
+    assert reply_grammar(FIELDS, first=["ceil"]) == reply_grammar(FIELDS)
+
+
 def test_it_speaks_of_the_table_and_the_panel_only() -> None:
     grammar = reply_grammar(("x",))
     words = set(re.findall(r'"([a-z_][a-z0-9_]*)"', grammar))

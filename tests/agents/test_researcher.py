@@ -83,7 +83,7 @@ def test_invalid_and_thin_ideas_are_trials_and_cost_the_budget(study: Any, fixed
     assert all(trial.critique for trial in kept)
     assert "LOOKAHEAD" in result["candidates"][1]["error"]
     # The ledger knows them now: the same again costs nothing.
-    again = study.research(study.start("fixed", budget=1), fixed(bad, [IDEAS[1]]))
+    again = study.research(study.start("fixed", budget=1), fixed(*([text] for text in bad), [IDEAS[1]]))
     assert again["counts"]["recalled"] == 6
     assert again["counts"]["new"] == 1
 

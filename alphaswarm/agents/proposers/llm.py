@@ -7,17 +7,20 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from alphaswarm.agents.gbnf import reply_grammar
 from alphaswarm.agents.llm import LlmClient, LlmConfig, LlmReply, add_spent
-from alphaswarm.agents.prompt import REPLY_SCHEMA, first_messages, repair_message
 from alphaswarm.agents.proposers.base import PROPOSERS, Proposal, ProposalRequest
+from alphaswarm.agents.proposers.prompt import REPLY_SCHEMA, first_messages, repair_message
 from alphaswarm.core.errors import ExpressionError
 from alphaswarm.core.runtime import make_rng
-from alphaswarm.dsl import parse
+from alphaswarm.dsl import operators, parse
 
 __all__ = ["LlmProposer"]
 
 REPAIRS = 2
+OPENINGS = 10
 TEMPERATURE, WARMER = 0.8, 0.15
 MAX_RATIONALE = 500
 # Longer than any expression may be, so that what is cut off stays refused.
@@ -58,8 +61,7 @@ class LlmProposer:
     async def propose(self, request: ProposalRequest) -> Sequence[Proposal]:
         """Ask, check, ask again; see the class."""
         messages = first_messages(request)
-        grammar = reply_grammar(request.fields, request.groups)
-        seed = int(make_rng(request.seed, "propose", request.round).integers(2**31 - 8))
+        rng = make_rng(request.seed, "propose", request.round)
         # The probe was paid for by the first round.
         spent = dict(self._client.start_spent) if request.round == 0 else {}
         fault, made = "", Proposal("")
@@ -67,9 +69,9 @@ class LlmProposer:
             reply = await self._client.ask(
                 messages,
                 schema=REPLY_SCHEMA,
-                grammar=grammar,
+                grammar=reply_grammar(request.fields, request.groups, first=_openings(rng)),
                 temperature=round(TEMPERATURE + WARMER * attempt, 2),
-                seed=seed + attempt,
+                seed=int(rng.integers(2**31)),
                 spent=add_spent(request.spent, spent),
             )
             spent = add_spent(spent, reply.spent)
@@ -83,6 +85,11 @@ class LlmProposer:
         if not made.expression:
             return [Proposal("", source="llm", failure=f"the model gave no expression: {fault}", spent=spent)]
         return [Proposal(made.expression, made.rationale, made.source, spent=spent)]
+
+
+def _openings(rng: np.random.Generator) -> list[str]:
+    """Operators that a reply under a grammar may begin with: weak models repeat themselves where they can."""
+    return [str(name) for name in rng.choice(sorted(operators()), OPENINGS, replace=False)]
 
 
 def _answer(reply: LlmReply) -> tuple[str, dict[str, str]]:
