@@ -57,13 +57,16 @@ def run(
         else:
             from alphaswarm.agents import resolve_proposer
 
+            chosen = resolve_proposer(proposer, os.environ)
+            model = os.environ.get("ALPHASWARM_LLM_MODEL") if chosen == "llm" else None
             started = project.start_run(
                 panel=panel or project.catalog.default(),
                 horizon=horizon,
-                proposer=resolve_proposer(proposer, os.environ),
+                proposer=chosen,
                 budget=budget,
                 seed=seed,
                 intent=intent,
+                config={"model": model} if model else {},
             )
         outcome = _research(project, started)
         body = _closing(project, started, outcome)

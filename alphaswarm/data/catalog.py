@@ -181,6 +181,22 @@ class Catalog:
             return load_table(Path(text))
         raise UnknownName(f"{UnknownName.of('panel', text, self.names())}; or give a path that ends in {_listed()}")
 
+    def adopt(self, name: str | Path) -> str:
+        """The name of a panel that is named, or given as a file: a file is taken in under its stem.
+
+        So what is researched has a name under which it is found again, and counted, from anywhere.
+
+        Raises:
+            The errors of `open` and `add`.
+        """
+        text = str(name)
+        if self._reserved(text) or (PANEL_NAME.fullmatch(text) and self._imported_file(text).exists()):
+            return text
+        panel = self.open(name)
+        stem = Path(text).name.split(".")[0].lower()
+        self.add(stem, panel)
+        return stem
+
     def fetch(self, name: str, progress: Callable[[str], None] | None = None) -> Path:
         """Have a panel that is not part of the installation in the cache; quick when it is there.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
@@ -37,17 +37,14 @@ class Desk:
     Args:
         workspace: an open workspace, which stays the caller's to close; or how to open one, which
             happens when a tool first needs it, and `close` then closes it.
-        panels: panel files that clients may name besides the catalog's panels.
         deadline: seconds after which a call is answered, whatever its work does.
     """
 
     def __init__(
         self,
         workspace: Workspace | Callable[[], Workspace],
-        panels: Collection[str] = (),
         deadline: float = DEADLINE_SECONDS,
     ) -> None:
-        self.panels = tuple(panels)
         self.deadline = deadline
         self._open: Callable[[], Workspace] | None = workspace if callable(workspace) else None
         self._workspace: Workspace | None = None if callable(workspace) else workspace

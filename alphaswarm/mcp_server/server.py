@@ -132,7 +132,6 @@ def create_server(
     toolsets: Collection[str] | None = None,
     read_only: bool = False,
     tool_names: str = "underscore",
-    panels: Collection[str] = (),
     deadline: float = PATIENT_SECONDS,
 ) -> AlphaSwarmServer:
     """The MCP server on `workspace`; connect to it in process with `mcp.Client(server)`.
@@ -143,7 +142,6 @@ def create_server(
         toolsets: serve these groups of tools only; all when absent.
         read_only: leave out every tool that stores anything.
         tool_names: how tools are advertised, "underscore" or "dotted"; a call may use both spellings.
-        panels: panel files that clients may name besides the catalog's panels, spelled as here.
         deadline: seconds after which a call is answered, whatever its work does. A client in this process
             can wait while kernels are compiled for the first time; others give up after a minute.
 
@@ -161,7 +159,7 @@ def create_server(
         for spec in (TOOLS[name] for name in TOOLS)
         if (toolsets is None or spec.toolset in toolsets) and (spec.read_only or not read_only)
     ]
-    desk = Desk(workspace, panels, deadline)
+    desk = Desk(workspace, deadline)
     server = AlphaSwarmServer(desk, specs, dotted=tool_names == "dotted")
     add_resources(server, desk)
     return server

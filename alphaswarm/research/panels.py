@@ -81,9 +81,9 @@ class Panels:
         with self._guard:
             known = self._open.get(name)
             if known is None:
-                panel = self._catalog.open(name)
-                known = self._looked_at(str(panel.meta.get("name", name)), panel)
-                self._open[name] = known
+                own = self._catalog.adopt(name)
+                known = self._open.get(own) or self._looked_at(own, self._catalog.open(own))
+                self._open[name] = self._open[own] = known
             return known
 
     def evidence(self, opened: OpenPanel, factor: NDArray[np.float64], horizon: int, fill: Fill) -> Mapping[str, Any]:

@@ -110,3 +110,10 @@ def test_an_unreachable_model_exits_3(shell: Shell, tiny: str, monkeypatch: pyte
     outcome = shell("agent", "run", "--panel", tiny, "--proposer", "llm", "--budget", "1")
     assert outcome.code == 3
     assert "127.0.0.1:9" in outcome.err
+
+
+def test_a_file_may_be_researched_from_anywhere(shell: Shell, market_file: Path) -> None:
+    body = shell("agent", "run", "--panel", str(market_file), "--budget", "2", "--horizon", "1", "--json").json
+    assert body["panel"] == market_file.stem
+    assert shell("report", body["run_id"]).code == 0
+    assert shell("alpha", "evaluate", "cs_rank(close)", "--panel", market_file.stem).code == 0

@@ -164,3 +164,18 @@ def test_a_damaged_file_is_told_and_not_opened(catalog: Catalog, tiny: Panel, na
     assert info.rows == (0 if name == "mine" else 2518)
     with pytest.raises(DataInvalid, match=rf"{path.name} is damaged"):
         catalog.open(name)
+
+
+def test_a_file_is_adopted_under_its_stem(tmp_path: Path) -> None:
+    catalog = Catalog(home=tmp_path / "home", imported=tmp_path / "imported")
+    path = tmp_path / "My.prices.csv"
+    path.write_text("date,symbol,close\n2020-01-02,A,1\n2020-01-03,A,2\n")
+    assert catalog.adopt(str(path)) == "my"
+    assert catalog.adopt("my") == "my"
+    assert catalog.adopt(path) == "my"
+    assert catalog.open("my")["close"].ravel().tolist() == [1.0, 2.0]
+    path.write_text("date,symbol,close\n2020-01-02,A,1\n2020-01-03,A,3\n")
+    with pytest.raises(DataInvalid, match="other content"):
+        catalog.adopt(path)
+    with pytest.raises(UnknownName):
+        catalog.adopt("nope")

@@ -90,7 +90,7 @@ class SearchAnswer(BaseModel):
 )
 async def validate(desk: Desk, context: Context, expression: Expression, panel: PanelName = None) -> Validation:
     """Say whether the text is a valid expression on the panel."""
-    return await desk.run(lambda workspace: _validation(desk, workspace, expression, panel), context, lane="read")
+    return await desk.run(lambda workspace: _validation(workspace, expression, panel), context, lane="read")
 
 
 @tool(
@@ -121,7 +121,7 @@ async def evaluate(
     def work(workspace: Workspace) -> Trial:
         return workspace.evaluate(
             expression,
-            panel=known_panel(desk, workspace, panel),
+            panel=known_panel(workspace, panel),
             horizon=horizon,
             fill=fill,
             run=run,
@@ -200,10 +200,10 @@ def _found(result: Result) -> Found:
     )
 
 
-def _validation(desk: Desk, workspace: Workspace, text: str, panel: str | None) -> Validation:
+def _validation(workspace: Workspace, text: str, panel: str | None) -> Validation:
     from alphaswarm.dsl import check, parse
 
-    held = workspace.panel(known_panel(desk, workspace, panel))
+    held = workspace.panel(known_panel(workspace, panel))
     try:
         expr = check(parse(text), held)
     except ExpressionError as error:

@@ -80,12 +80,10 @@ async def start(
     """Run it, or join the same one that runs already."""
 
     def work(workspace: Workspace) -> BacktestRecord:
-        chosen = known_panel(desk, workspace, panel)
+        chosen = known_panel(workspace, panel)
         return workspace.backtest(expression, panel=chosen, horizon=horizon, cost_bp=cost_bp, engine=ENGINE)
 
-    key = await desk.run(
-        lambda workspace: _key(desk, workspace, expression, panel, horizon, cost_bp), context, lane="read"
-    )
+    key = await desk.run(lambda workspace: _key(workspace, expression, panel, horizon, cost_bp), context, lane="read")
     return await _answer(desk, context, key, desk.job(key, work), wait_s)
 
 
@@ -116,12 +114,12 @@ async def get(
     return _done(record, limit, offset)
 
 
-def _key(desk: Desk, workspace: Workspace, expression: str, panel: str | None, horizon: int, cost_bp: float) -> str:
+def _key(workspace: Workspace, expression: str, panel: str | None, horizon: int, cost_bp: float) -> str:
     """The id under which the result will be stored, so that a handle outlives this process."""
     from alphaswarm.dsl import check, parse
     from alphaswarm.research.backtests import backtest_key
 
-    name = known_panel(desk, workspace, panel)
+    name = known_panel(workspace, panel)
     held = workspace.panel(name)
     try:
         digest = check(parse(expression), held).digest

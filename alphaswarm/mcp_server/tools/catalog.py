@@ -72,30 +72,28 @@ async def describe(
     offset: Annotated[int, Field(ge=0, description="entries to skip")] = 0,
 ) -> CatalogPage:
     """One page of the catalog."""
-    return await desk.run(lambda workspace: _page(desk, workspace, panel, section, limit, offset), context, lane="read")
+    return await desk.run(lambda workspace: _page(workspace, panel, section, limit, offset), context, lane="read")
 
 
-def known_panel(desk: Desk, workspace: Workspace, name: str | None) -> str:
-    """`name` if it is in the catalog or was given by the host, the default for None.
+def known_panel(workspace: Workspace, name: str | None) -> str:
+    """`name` if it is in the catalog, the default for None.
 
     Only such names: a client must not make the server read files of its choice.
 
     Raises:
-        UnknownName: neither.
+        UnknownName: it is not there.
     """
     if name is None:
         return workspace.catalog.default()
-    valid = [*workspace.catalog.names(), *desk.panels]
-    if name not in valid:
-        raise UnknownName.of("panel", name[:64], valid)
+    names = workspace.catalog.names()
+    if name not in names:
+        raise UnknownName.of("panel", name[:64], names)
     return name
 
 
-def _page(
-    desk: Desk, workspace: Workspace, panel: str | None, section: Section, limit: int, offset: int
-) -> CatalogPage:
+def _page(workspace: Workspace, panel: str | None, section: Section, limit: int, offset: int) -> CatalogPage:
     catalog = workspace.catalog
-    chosen = known_panel(desk, workspace, panel)
+    chosen = known_panel(workspace, panel)
     panels: list[PanelLine] = []
     lines: list[str] = []
     note, total = "", 1

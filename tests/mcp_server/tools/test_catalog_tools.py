@@ -83,18 +83,17 @@ def test_a_panel_with_thousands_of_fields_still_fits(ask: Callable[..., Any], wo
     assert seen == names
 
 
-def test_a_file_that_the_host_names_may_be_used_and_no_other(workspace: Workspace, tmp_path: Path) -> None:
-    rows = "".join(f"2020-01-{day:02d},{name},{10 + day}\n" for day in range(1, 29) for name in ("A", "B"))
-    for name in ("mine.csv", "other.csv"):
-        (tmp_path / name).write_text("date,symbol,close\n" + rows)
-    mine, other = str(tmp_path / "mine.csv"), str(tmp_path / "other.csv")
-    server = create_server(workspace, panels=[mine])
+def test_a_file_is_never_read_for_a_client(workspace: Workspace, tmp_path: Path) -> None:
+    path = tmp_path / "mine.csv"
+    path.write_text("date,symbol,close\n2020-01-01,A,1\n")
+    server = create_server(workspace)
 
     async def talk() -> list[Any]:
         async with Client(server) as client:
-            return [await client.call_tool("data_catalog_describe", {"panel": panel}) for panel in (mine, other)]
+            calls = [("data_catalog_describe", {}), ("data_alphas_evaluate", {"expression": "close"})]
+            return [await client.call_tool(tool, {**given, "panel": str(path)}) for tool, given in calls]
 
-    allowed, refused = asyncio.run(talk())
-    assert "close" in allowed.structured_content["panels"][0]["fields"]
-    assert refused.is_error
+    for refused in asyncio.run(talk()):
+        assert refused.is_error
+        assert "unknown panel" in refused.content[0].text
     assert server.desk.close(20)
