@@ -55,7 +55,7 @@ def test_both_tables_hold_every_operator():
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=20, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_kernel_equals_reference(name, data, make_market, apply_operator):
     operator = operators()[name]
