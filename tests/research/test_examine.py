@@ -23,6 +23,9 @@ class Shelf:
     def __init__(self, panel: Panel) -> None:
         self.panel = panel
 
+    def adopt(self, name: str) -> str:
+        return name
+
     def open(self, name: str) -> Panel:
         return replace(self.panel, meta={**self.panel.meta, "name": name})
 

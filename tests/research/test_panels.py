@@ -17,6 +17,9 @@ class Shelf:
         self.panels = panels
         self.opened: list[str] = []
 
+    def adopt(self, name: str) -> str:
+        return name.removeprefix("dir/").removesuffix(".csv")
+
     def open(self, name: str) -> Panel:
         self.opened.append(name)
         return self.panels[name]
@@ -55,9 +58,11 @@ def test_windows_stay_as_they_were_at_first_use(store: Store, market: Panel) -> 
     assert again.seen.shape == (60, 35)
 
 
-def test_a_name_is_what_its_panel_says(store: Store, market: Panel) -> None:
-    named = replace(market, meta={**market.meta, "name": "x"})
-    assert Panels(store, Shelf(**{"dir/x.csv": named})).open("dir/x.csv").name == "x"
+def test_a_file_is_the_panel_that_it_was_taken_in_as(store: Store, market: Panel) -> None:
+    panels = Panels(store, Shelf(x=market))
+    opened = panels.open("dir/x.csv")
+    assert opened.name == "x"
+    assert panels.open("x") is opened
 
 
 def test_other_data_under_an_old_name_are_refused(store: Store, market: Panel) -> None:

@@ -110,8 +110,8 @@ def test_a_file_is_a_panel_too(workspace: Workspace, tmp_path: Path) -> None:
         rows += [f"{str(day)[:10]},{name},{price:.6f}" for name, price in zip(panel.symbols, prices, strict=True)]
     (tmp_path / "mine.csv").write_text("\n".join(rows))
     trial = workspace.evaluate("cs_rank(close)", panel=str(tmp_path / "mine.csv"))
-    assert trial.panel == "mine.csv"
-    assert workspace.trials_total("mine.csv") == 1
+    assert trial.panel == "mine"
+    assert workspace.trials_total("mine") == 1
     (tmp_path / "bad.csv").write_text("date,symbol,close\n2020-01-01,a,-1\n")
     with pytest.raises(DataInvalid):
         workspace.evaluate("cs_rank(close)", panel=str(tmp_path / "bad.csv"))
