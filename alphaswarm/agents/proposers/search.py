@@ -25,14 +25,16 @@ __all__ = ["SearchProposer", "same_ranking"]
 # What the next generation is bred by, and how often.
 BREEDING = {"mutate": 0.35, "crossover": 0.15, "combine": 0.2, "idea": 0.2, "random": 0.1}
 POOL = 20
-TOURNAMENT = 3
+TOURNAMENT = 2
 # t-value that a formula must bring more for each node: short formulas repeat better.
 PARSIMONY = 0.02
+# Two candidates nearer than this in strength and (relative) turnover count as one behaviour.
+ALIKE_T, ALIKE_TURNOVER = 0.05, 0.02
 MAX_NODES, MAX_DEPTH = 30, 8
 LOOKBACK_SHARE = 4
 TRIES = 60
 # Operators that leave the order within a day as it is, or turn it round.
-MONOTONE = frozenset({"neg", "cs_rank", "cs_zscore", "cs_demean", "cs_scale", "cs_quantile_transform"})
+MONOTONE = frozenset({"cs_rank", "cs_rank01", "cs_zscore", "cs_demean", "cs_scale", "cs_quantile_transform"})
 
 # Their values on returns or volumes say nothing, or only restate another operator.
 DULL = frozenset({"adv", "ceil", "clip", "cs_bucket", "eq", "exp", "fill", "floor", "is_nan", "ne", "pow", "round"})
@@ -157,34 +159,52 @@ class _Generation:
 
 
 def same_ranking(expression: Expr) -> str:
-    """The digest of what is left when everything that keeps or turns the order of a day is taken off.
+    """A key that formulas share where they order a day alike, or the other way round, by simple rules.
 
-    Two formulas with the same digest have the same RankIC up to its sign.
+    Taken off: what keeps or turns the order (ranks, scores, signs, scaling by a constant), and what
+    adds the same to every name.
     """
     node = expression
-    while node.kind == "call":
-        inner = _inner(node)
-        if inner is None:
+    while True:
+        terms = [(sign, term) for sign, term in _terms(node) if term.kind != "number"]
+        if len(terms) != 1:
             break
+        inner = _inner(terms[0][1])
+        if inner is terms[0][1]:
+            return inner.digest
         node = inner
-    return node.digest
+    signed = [sorted((sign * turn, term.digest) for sign, term in terms) for turn in (1, -1)]
+    return str(min(signed))
+
+
+def _terms(node: Expr) -> list[tuple[int, Expr]]:
+    """The parts of a sum with their signs; of anything else itself."""
+    found: list[tuple[int, Expr]] = []
+    waiting = [(1, node)]
+    while waiting:
+        sign, part = waiting.pop()
+        if part.op == "neg":
+            waiting.append((-sign, part.args[0]))
+        elif part.op in {"add", "sub"}:
+            waiting += [(sign, part.args[0]), (-sign if part.op == "sub" else sign, part.args[1])]
+        else:
+            found.append((sign, part))
+    return found
+
+
+def _inner(node: Expr) -> Expr:
+    """What `node` orders like, one level down; itself where that is all."""
+    if node.op in MONOTONE:
+        return node.args[0]
+    if node.op in {"mul", "div"} and node.args[1].kind == "number" and node.args[1].value:
+        return node.args[0]
+    if node.op == "mul" and node.args[0].kind == "number" and node.args[0].value:
+        return node.args[1]
+    return node
 
 
 def _useful() -> list[str]:
     return sorted(set(operators()) - DULL)
-
-
-def _inner(node: Expr) -> Expr | None:
-    if node.op in MONOTONE:
-        return node.args[0]
-    if node.op in {"mul", "add", "sub", "div"}:
-        # Constants scale and shift; a sum of two is left alone.
-        first, second = node.args
-        if second.kind == "number" and not (node.op in {"mul", "div"} and second.value == 0):
-            return first
-        if first.kind == "number" and node.op != "div" and not (node.op == "mul" and first.value == 0):
-            return second
-    return None
 
 
 def _rankings(history: Sequence[Mapping[str, Any]]) -> set[str]:
@@ -203,17 +223,19 @@ def _fitness(candidate: Mapping[str, Any]) -> float:
 
 
 def _pool(history: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """The fittest first; of candidates that rank alike only the fittest."""
+    """The fittest first; of candidates that behave alike only the fittest, so that no family crowds out the rest."""
     judged = [c for c in history if (c.get("metrics") or {}).get("rank_ic_t") is not None]
     judged.sort(key=lambda c: (-_fitness(c), c["digest"]))
     pool: list[Mapping[str, Any]] = []
-    behaviours: set[float] = set()
     for candidate in judged:
-        behaviour = round(abs(candidate["metrics"]["rank_ic_t"]), 9)
-        if behaviour not in behaviours:
-            behaviours.add(behaviour)
+        if len(pool) < POOL and not any(_alike(candidate["metrics"], other["metrics"]) for other in pool):
             pool.append(candidate)
-    return pool[:POOL]
+    return pool
+
+
+def _alike(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    fast, slow = sorted((one.get("turnover") or 0.0, other.get("turnover") or 0.0), reverse=True)
+    return abs(abs(one["rank_ic_t"]) - abs(other["rank_ic_t"])) <= ALIKE_T and fast - slow <= ALIKE_TURNOVER * fast
 
 
 def _oriented(candidate: Mapping[str, Any]) -> Expr:

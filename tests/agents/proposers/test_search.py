@@ -89,6 +89,14 @@ def test_selection_works() -> None:
     assert sum(late) > 1.5 * sum(early)
 
 
+def test_one_family_does_not_fill_the_pool() -> None:
+    family = [judge(Proposal(f"-ts_sum(returns, {d})"), 4.0 + d / 1000) for d in range(5, 25)]
+    stranger = judge(Proposal("ts_mean(close, 3)"), 3.0)
+    children = propose(0, [*family, stranger], count=60, rows=400, fields=("close", "returns"))
+    bred = [child for child in children if child.source == "search:mutate"]
+    assert sum(stranger["digest"] in child.parents for child in bred) >= 2
+
+
 def test_a_negative_parent_is_turned_round() -> None:
     history = [judge(Proposal("ts_std(returns, 40)", source="known:reversal_5"), -6.0)]
     children = propose(0, history, count=40, fields=("returns",), rows=400)
@@ -105,6 +113,8 @@ def test_a_negative_parent_is_turned_round() -> None:
         ("-cs_zscore(2 * returns)", "returns"),
         ("cs_rank(1 - cs_rank(returns / 3 + 4))", "returns"),
         ("ts_mean(returns, 5) * -1", "ts_mean(returns, 5)"),
+        ("cs_rank(1 - cs_rank(returns) + 1 - cs_rank(close))", "cs_rank(close) + cs_rank(returns) - 5"),
+        ("close - returns", "2 * (returns - close + 1)"),
     ],
 )
 def test_what_ranks_alike_is_known(one: str, other: str) -> None:
@@ -117,6 +127,8 @@ def test_what_ranks_alike_is_known(one: str, other: str) -> None:
         ("abs(returns)", "returns"),
         ("1 / returns", "returns"),
         ("returns + close", "returns"),
+        ("returns + close", "returns - close"),
+        ("cs_rank(returns) + close", "returns + close"),
         ("ts_rank(returns, 5)", "returns"),
         ("returns * 0", "returns"),
     ],
