@@ -35,6 +35,9 @@ class Gone:
     def open(self, name: str) -> Panel:
         raise UnknownName.of("panel", name, [])
 
+    def adopt(self, name: str) -> str:
+        return str(self.open(name).meta["name"])
+
     def default(self) -> str:
         return "small"
 
@@ -56,6 +59,9 @@ class Market:
         if name != "small":
             raise UnknownName.of("panel", name, ["small"])
         return self.panel
+
+    def adopt(self, name: str) -> str:
+        return str(self.open(name).meta["name"])
 
     def default(self) -> str:
         return "small"
