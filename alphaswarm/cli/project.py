@@ -85,10 +85,8 @@ def doctor(
 ) -> None:
     """Say what works here and what is missing. Exit code 3 when something needed is broken."""
     if warm_up:
-        from alphaswarm.dsl.evaluate import warm_up as compile_kernels
-
         with progress_console().status("compiling kernels"):
-            compile_kernels()
+            _compile_kernels()
     findings = list(_findings(workspace))
     if as_json:
         print_json({"ok": all(finding.ok for finding in findings), "checks": [f._asdict() for f in findings]})
@@ -96,6 +94,22 @@ def doctor(
         print_table(("", "check", "found"), [("ok" if f.ok else "NO", f.what, f.detail) for f in findings])
     if not all(finding.ok for finding in findings):
         raise typer.Exit(ExitCode.PROVIDER)
+
+
+def _compile_kernels() -> None:
+    from alphaswarm.backtest import VectorEngine, rank_weights
+    from alphaswarm.data import synthetic_market
+    from alphaswarm.dsl import evaluate
+    from alphaswarm.dsl.evaluate import warm_up
+    from alphaswarm.evaluation import Evaluator, default_windows
+
+    warm_up()
+    panel = synthetic_market("null", seed=0, days=120, names=40)
+    evaluator = Evaluator(panel, default_windows("synthetic", panel).search, horizon=2)
+    factor = evaluate("-returns", evaluator.panel)
+    evaluator.evidence(factor)
+    evaluator.series(factor)
+    VectorEngine().run(evaluator.panel, rank_weights(factor))
 
 
 def _findings(workspace: Path) -> Iterator[Finding]:
