@@ -43,6 +43,8 @@ OPTIONAL_PARAMETERS: dict[str, str | None] = {
 }
 # The probe's constraints demand a word that its prompt does not: only a server that obeys them says it.
 PROBE_WORD = "zebra"
+# Room for models that think before they answer.
+PROBE_TOKENS = 600
 
 
 class Rung(StrEnum):
@@ -73,7 +75,7 @@ class LlmConfig:
     api_key: str | None = field(default=None, repr=False)
     rung: Rung | None = None
     timeout: float = 120.0
-    reply_tokens: int = 1200
+    reply_tokens: int = 2000
     max_calls: int = 1000
     max_tokens: int = 2_000_000
     max_seconds: float = 3600.0
@@ -122,6 +124,7 @@ class LlmClient:
         self.config = config
         self.model = config.model or ""
         self.rung = config.rung or Rung.TEXT
+        self.started = False
         self.start_spent: dict[str, float] = {}
         self._cache = cache
         self._clock = clock or SystemClock()
@@ -145,13 +148,15 @@ class LlmClient:
         for rung in [self.config.rung] if self.config.rung else list(Rung):
             messages, extra = _probe(rung)
             try:
-                reply = await self._ask(messages, extra, temperature=0.0, seed=0, tokens=60, spent=spent, attempts=2)
+                reply = await self._ask(
+                    messages, extra, temperature=0.0, seed=0, tokens=PROBE_TOKENS, spent=spent, attempts=2
+                )
             except _Unfit as refused:
                 last = refused
                 continue
             spent = add_spent(spent, reply.spent)
             if _obeyed(rung, reply):
-                self.rung, self.start_spent = rung, spent
+                self.rung, self.start_spent, self.started = rung, spent, True
                 self._keep("probe", {"model": self.model, "rung": rung, "spent": spent})
                 return
         said = str(last) if last else "the probe's answer did not keep to what was asked"
@@ -359,7 +364,7 @@ class LlmClient:
             [self.config.rung] if self.config.rung else [*Rung]
         ):
             return False
-        self.rung, self.start_spent = Rung(kept["rung"]), dict(kept.get("spent") or {})
+        self.rung, self.start_spent, self.started = Rung(kept["rung"]), dict(kept.get("spent") or {}), True
         return True
 
     def _cached(self, key: str) -> LlmReply | None:

@@ -76,8 +76,9 @@ class AlphaResearcher:
         seed: of all randomness.
         intent: what the user looks for, in words.
         checkpoint: file that holds the run's state.
-        on_event: called with small dicts while the run goes on: always `phase`, `run`, `round`,
-            `budget: {new, total}`; with a phase that is about one candidate also `candidate`.
+        on_event: called with small dicts while the run goes on: always `phase` ("start" or the name of a
+            node), `run`, `round` and `budget: {new, total}`; "start" has the proposer's `notice`, a phase that
+            is about one candidate has `candidate`.
         patience: rounds in a row without a new trial after which the run ends.
     """
 
@@ -146,11 +147,12 @@ class AlphaResearcher:
         where: RunnableConfig = {"configurable": {"thread_id": self._run}, "recursion_limit": 1_000_000}
         before = await graph.aget_state(where)
         self._check_same(before.values)
+        known: RunState = before.values or self._initial()  # type: ignore[assignment]
+        self._tell("start", known, notice=self._proposer.notice, resumed=bool(before.values))
         outcome, message = "", ""
         if before.next or not before.values:
-            start = None if before.values else self._initial()
             try:
-                await graph.ainvoke(start, where, durability="sync", control=self._control)
+                await graph.ainvoke(None if before.values else known, where, durability="sync", control=self._control)
             except GraphDrained:
                 outcome, message = "stopped", "stopped as asked; resume goes on from here"
                 self._control = RunControl()

@@ -158,7 +158,7 @@ def test_parameters_that_a_model_does_not_take_are_left_out(scripted: Any) -> No
     last = model.requests[-1]
     assert "temperature" not in last
     assert "max_tokens" not in last
-    assert last["max_completion_tokens"] == 1200
+    assert last["max_completion_tokens"] == 2000
 
 
 @pytest.mark.parametrize(

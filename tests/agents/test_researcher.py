@@ -184,8 +184,10 @@ def test_events_tell_the_story(study: Any, fixed: Any) -> None:
     study.research(
         study.start("fixed", budget=3), fixed(IDEAS[:2], [IDEAS[2]]), watch=lambda _, event: events.append(event)
     )
+    assert events[0]["phase"] == "start"
+    assert events[0]["notice"] == "no LLM: a fixed list"
     phases = [event["phase"] for event in events if event["round"] == 0]
-    order = ["recall", "propose", "deduplicate", "evaluate", "critique", "store", "decide"]
+    order = ["start", "recall", "propose", "deduplicate", "evaluate", "critique", "store", "decide"]
     assert list(dict.fromkeys(phases)) == order
     budgets = [event["budget"]["new"] for event in events if event["phase"] == "evaluate"]
     assert budgets == [1, 2, 3]

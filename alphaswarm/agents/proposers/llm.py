@@ -47,8 +47,10 @@ class LlmProposer:
 
     @property
     def notice(self) -> str:
-        """Which model, constrained how."""
-        return f"LLM {self._client.model or '(not asked yet)'}, replies constrained by {self._client.rung}"
+        """Which model, and once it was asked, how its replies are constrained."""
+        if not self._client.started:
+            return f"LLM {self._client.model}".rstrip()
+        return f"LLM {self._client.model}, replies constrained by {self._client.rung}"
 
     async def start(self) -> None:
         """Probe the endpoint."""

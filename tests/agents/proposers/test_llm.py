@@ -50,10 +50,13 @@ def last_words(model: Any) -> str:
 
 def test_a_good_reply(scripted: Any, tmp_path: Path) -> None:
     model = scripted(scripted.propose(GOOD, "losers\nrebound \x07 soon"))
-    proposal = ask(proposer_of(scripted, model.url, tmp_path))
+    proposer = proposer_of(scripted, model.url, tmp_path)
+    assert proposer.notice == "LLM scripted"
+    proposal = ask(proposer)
     assert (proposal.expression, proposal.rationale, proposal.source) == (GOOD, "losers rebound soon", "llm")
     assert proposal.spent["calls"] == 1
     assert len(model.requests) == 1
+    assert proposer.notice == "LLM scripted, replies constrained by schema"
     assert 0 < model.requests[0]["temperature"] < 1
     assert not {"tools", "tool_choice"} & set(model.requests[0])
 
