@@ -33,8 +33,11 @@ if TYPE_CHECKING:
 
 __all__ = ["AlphaResearcher"]
 
-# Rounds in a row without one new trial after which a run ends: what is left is known already.
+# Rounds in a row that bring nothing which this run has not had, after which it ends.
 PATIENCE = 30
+# Trials of earlier runs that are recalled for one of the budget, at most: recalling is free, but not for ever.
+RECALLED_PER_TRIAL = 10
+SMALLEST_BUDGET = 30
 MEMORY_HITS = 5
 # What of a trial stays in the state; all of it is in the ledger.
 KEPT_METRICS = (
@@ -79,7 +82,7 @@ class AlphaResearcher:
         on_event: called with small dicts while the run goes on: always `phase` ("start" or the name of a
             node), `run`, `round` and `budget: {new, total}`; "start" has the proposer's `notice`, a phase that
             is about one candidate has `candidate`.
-        patience: rounds in a row without a new trial after which the run ends.
+        patience: rounds in a row that bring only repeats, after which the run ends.
     """
 
     def __init__(
@@ -368,8 +371,8 @@ class AlphaResearcher:
             counts["recalled"] += candidate.get("new") is False
             if candidate["status"] in counts:
                 counts[candidate["status"]] += 1
-        fresh = counts["new"] > state["counts"]["new"]
-        stale = 0 if fresh else state["stale"] + 1
+        moved = any("new" in candidate or candidate["status"] == "failed" for candidate in state["batch"])
+        stale = 0 if moved else state["stale"] + 1
         outcome, message = self._ending(state, counts, stale)
         kept = [c for c in state["batch"] if c["status"] != "duplicate"]
         advice = next((c["advice"] for c in reversed(state["batch"]) if c.get("advice")), state["advice"])
@@ -393,7 +396,10 @@ class AlphaResearcher:
         if not state["batch"]:
             return "exhausted", "the proposer has nothing left to try; a wider panel or another proposer may"
         if stale >= patience:
-            return "exhausted", f"{patience} rounds in a row brought nothing new; another seed goes elsewhere"
+            return "exhausted", f"{patience} rounds in a row brought only repeats; another seed goes elsewhere"
+        if counts["recalled"] >= RECALLED_PER_TRIAL * max(budget, SMALLEST_BUDGET):
+            known = counts["recalled"]
+            return "exhausted", f"{known} candidates were known from earlier runs; another seed goes elsewhere"
         return "", ""
 
     async def _panel_facts(self) -> dict[str, Any]:

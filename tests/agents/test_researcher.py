@@ -106,17 +106,22 @@ def test_a_failure_to_propose_costs_one(study: Any, fixed: Any) -> None:
     assert study.workspace.trials_total("tiny") == 1
 
 
-def test_it_ends_when_nothing_new_comes(study: Any, fixed: Any) -> None:
+def test_it_ends_when_nothing_new_comes(study: Any, fixed: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     study.research(study.start("fixed", budget=3), fixed(IDEAS))
     rounds = [[idea] for idea in IDEAS]
     result = study.research(study.start("fixed", budget=5), fixed(*rounds, [], [IDEAS[0]]), patience=9)
     assert result["outcome"] == "exhausted"
     assert "nothing left to try" in result["message"]
-    result = study.research(study.start("fixed", budget=5), fixed(*rounds), patience=3)
+    assert result["counts"]["recalled"] == 3
+    result = study.research(study.start("fixed", budget=5), fixed(*[rounds[0]] * 9), patience=3)
     assert result["outcome"] == "exhausted"
     assert "3 rounds in a row" in result["message"]
     assert result["counts"]["new"] == 0
-    assert result["rounds"] == 3
+    assert result["rounds"] == 4
+    monkeypatch.setattr("alphaswarm.agents.researcher.RECALLED_PER_TRIAL", 0.1)
+    result = study.research(study.start("fixed", budget=5), fixed(*rounds, [IDEAS[0]]))
+    assert result["outcome"] == "exhausted"
+    assert "3 candidates were known" in result["message"]
 
 
 def test_a_stopped_run_goes_on_as_if_it_had_not_been(new_study: Callable[[], Any]) -> None:

@@ -8,6 +8,7 @@ RankIC, longer formulas pay for their length, and only formulas that rank in a n
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -207,19 +208,23 @@ def _useful() -> list[str]:
     return sorted(set(operators()) - DULL)
 
 
+@lru_cache(maxsize=4096)
+def _read(text: str) -> tuple[str, int]:
+    """Ranking key and size of an expression; kept, since every round looks at the whole history."""
+    try:
+        expression = parse(text)
+    except ExpressionError:
+        return "", 0
+    return same_ranking(expression), expression.nodes
+
+
 def _rankings(history: Sequence[Mapping[str, Any]]) -> set[str]:
-    known: set[str] = set()
-    for candidate in history:
-        try:
-            known.add(same_ranking(parse(candidate.get("expression") or candidate["text"])))
-        except ExpressionError:
-            continue
-    return known
+    return {_read(candidate.get("expression") or candidate["text"])[0] for candidate in history}
 
 
 def _fitness(candidate: Mapping[str, Any]) -> float:
     strength: float = abs(candidate["metrics"]["rank_ic_t"])
-    return strength - PARSIMONY * parse(candidate["expression"]).nodes
+    return strength - PARSIMONY * _read(candidate["expression"])[1]
 
 
 def _pool(history: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
