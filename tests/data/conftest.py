@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from alphaswarm.core import Panel
-from alphaswarm.data import Catalog
+from alphaswarm.data import Catalog, synthetic_market
 from alphaswarm.data.us500 import load_us500
 
 # Read before any test isolates it: net tests share one download.
@@ -20,6 +21,12 @@ SHARED_HOME = os.environ.get("ALPHASWARM_HOME")
 @pytest.fixture(scope="session")
 def us500() -> Panel:
     return load_us500()
+
+
+@pytest.fixture(scope="session")
+def markets() -> Callable[[str], Panel]:
+    """The synthetic market of a kind at its full size, made once: planting takes a moment."""
+    return cache(synthetic_market)
 
 
 @pytest.fixture(scope="session")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 
 from alphaswarm.core import DataInvalid, Panel, ProviderError, UnknownName
-from alphaswarm.data import Catalog, PanelInfo, save_panel
+from alphaswarm.data import Catalog, PanelInfo, save_panel, synthetic
 
 BUILT_IN = ["us431", "us500", "synthetic", "synthetic-planted", "synthetic-regimes"]
 
@@ -49,7 +50,10 @@ def test_default_and_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 @pytest.mark.parametrize("name", BUILT_IN[1:])
-def test_a_description_is_true(catalog: Catalog, name: str) -> None:
+def test_a_description_is_true(
+    catalog: Catalog, name: str, markets: Callable[[str], Panel], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(synthetic, "synthetic_market", markets)
     info, panel = catalog.describe(name), catalog.open(name)
     assert info.available
     assert (info.rows, info.symbols) == panel.shape

@@ -1,4 +1,4 @@
-"""What the checks find: on us500 exactly what is known to be wrong, on made-up panels each fault alone."""
+"""The report of all checks: on us500 exactly what is known to be wrong, on a sound panel nothing."""
 
 from __future__ import annotations
 
@@ -81,165 +81,26 @@ def test_a_sound_panel_has_no_findings(small_panel: Make) -> None:
     assert set(report.by_kind()) <= USUAL
 
 
-def found(panel: Panel) -> dict[FindingKind, list[tuple[str | None, str | None]]]:
-    report = check_panel(panel)
-    return {kind: places(report, kind) for kind in report.by_kind() if kind not in USUAL}
-
-
-def day(panel: Panel, row: int) -> str:
-    return str(panel.dates[row])[:10]
-
-
-def test_stale_day(small_panel: Make) -> None:
-    close = small_panel()["close"].copy()
+def test_findings_stand_by_kind_then_date_then_symbol(small_panel: Make) -> None:
+    close, low = small_panel()["close"].copy(), small_panel()["low"].copy()
+    low[20, 5], low[10, 7], low[10, 3] = -1.0, 0.0, 0.0
     close[40, :7] = close[39, :7]
-    panel = small_panel(open=close, high=close, low=close, close=close)
-    assert found(panel) == {FindingKind.STALE_DAY: [(day(panel, 40), None)]}
-
-
-def test_prices_that_are_not_positive(small_panel: Make) -> None:
-    low = small_panel()["low"].copy()
-    low[10, 3], low[11, 4] = 0.0, -2.0
-    panel = small_panel(low=low)
-    assert found(panel) == {FindingKind.PRICE_NOT_POSITIVE: [(day(panel, 10), "N03"), (day(panel, 11), "N04")]}
-
-
-def test_volume_absent_and_out_of_scale(small_panel: Make) -> None:
-    volume = np.full((80, 12), 1000.0)
-    volume[20, 1], volume[21, 2], volume[30:, 3] = 0.0, np.nan, 5.0
-    panel = small_panel(volume=volume)
-    assert found(panel) == {
-        FindingKind.VOLUME_ABSENT: [(day(panel, 20), "N01"), (day(panel, 21), "N02")],
-        FindingKind.VOLUME_SCALE: [(day(panel, 30), "N03")],
-    }
-
-
-def test_yearly_volume_scale(small_panel: Make) -> None:
-    volume = np.full((520, 12), 1000.0)
-    volume[:, 5] = 1000 * 1.012 ** -np.arange(520.0)
-    report = check_panel(small_panel(rows=520, volume=volume))
-    (finding,) = report.by_kind()[FindingKind.VOLUME_SCALE]
-    assert (finding.date, finding.symbol) == ("2014-01-01", "N05")
-    assert finding.value == pytest.approx(1.012**-260, rel=0.05)
-
-
-def moved(panel: Panel, row: int, column: int, factor: float) -> dict[str, np.ndarray]:
-    """Every price of the name times `factor` from `row` on."""
-    scale = np.ones(panel.shape)
-    scale[row:, column] = factor
-    return {name: panel[name] * scale for name in ("open", "high", "low", "close")}
-
-
-def test_large_returns_with_and_without_volume(small_panel: Make) -> None:
-    sound, volume = small_panel(), np.full((80, 12), 1000.0)
-    volume[50, 3] = 9000.0
-    quiet = small_panel(**moved(sound, 50, 2, 1.6))
-    busy = small_panel(volume=volume, **moved(sound, 50, 3, 1.6))
-    assert found(quiet) == {
-        FindingKind.SUSPECT_RETURN: [(day(sound, 50), "N02")],
-        FindingKind.JUMP_UP: [(day(sound, 50), "N02")],
-    }
-    assert FindingKind.LARGE_RETURN in found(busy)
-    assert FindingKind.SUSPECT_RETURN not in found(busy)
-
-
-@pytest.mark.parametrize(("factor", "volume_factor", "split"), [(0.5, 9.0, True), (0.6, 1.0, True), (0.6, 9.0, False)])
-def test_splits_and_crashes(small_panel: Make, factor: float, volume_factor: float, split: bool) -> None:
-    volume = np.full((80, 12), 1000.0)
-    volume[50, 2] *= volume_factor
-    panel = small_panel(volume=volume, **moved(small_panel(), 50, 2, factor))
-    assert (FindingKind.SPLIT_LIKE in found(panel)) == split
-
-
-def test_spike_and_revert(small_panel: Make) -> None:
-    sound = small_panel()
-    spiked = moved(sound, 50, 2, 1.3)
-    back = small_panel(**spiked)
-    panel = small_panel(**moved(back, 51, 2, 1 / 1.3))
-    assert found(panel)[FindingKind.SPIKE_AND_REVERT] == [(day(panel, 50), "N02")]
-    assert FindingKind.SPIKE_AND_REVERT not in found(back)
-
-
-def test_gaps_late_starts_early_ends(small_panel: Make) -> None:
-    hole = np.ones((80, 12))
-    hole[:5, 1] = hole[70:, 2] = hole[30:33, 3] = hole[:, 4] = np.nan
-    sound = small_panel()
-    panel = small_panel(**{name: sound[name] * hole for name in ("open", "high", "low", "close", "volume")})
-    report = check_panel(panel)
-    assert places(report, FindingKind.LATE_START) == [(day(panel, 5), "N01")]
-    assert places(report, FindingKind.EARLY_END) == [(day(panel, 69), "N02")]
-    assert places(report, FindingKind.GAP) == [(None, "N04"), (day(panel, 30), "N03")]
-    assert FindingKind.NO_LEAVERS not in report.by_kind()
-
-
-def test_a_return_without_a_price_before(small_panel: Make) -> None:
-    sound = small_panel()
-    close = sound["close"].copy()
-    close[30, 3] = np.nan
-    returns = np.full(close.shape, np.nan)
-    returns[1:] = sound["close"][1:] / sound["close"][:-1] - 1
-    panel = small_panel(close=close, returns=returns)
-    assert found(panel)[FindingKind.RETURN_OVER_GAP] == [(day(panel, 31), "N03")]
-
-
-def test_twins(small_panel: Make) -> None:
-    sound = small_panel()
-    copies = {name: sound[name].copy() for name in ("open", "high", "low", "close")}
-    for values in copies.values():
-        values[:, 7] = 2 * values[:, 3]
-        values[:10, 7] = np.nan
-    report = check_panel(small_panel(**copies))
-    (twin,) = report.by_kind()[FindingKind.TWINS]
-    assert twin.detail == "N03 and N07 correlate at 1.000"
-
-
-def test_twins_equal_plain_correlations() -> None:
-    from alphaswarm.data.check_names import _correlations
-
-    rng = np.random.default_rng(2)
-    values = rng.standard_normal((150, 9)) * 0.01 + 0.3 * rng.standard_normal((150, 1)) + 5
-    values[rng.random(values.shape) < 0.3] = np.nan
-    found = _correlations(values)
-    for one in range(9):
-        for two in range(9):
-            both = np.isfinite(values[:, [one, two]]).all(axis=1)
-            if both.sum() < 60:
-                assert np.isnan(found[one, two])
-            else:
-                assert found[one, two] == pytest.approx(np.corrcoef(values[both][:, [one, two]].T)[0, 1], abs=1e-10)
-
-
-def test_two_rows_on_one_day(small_panel: Make) -> None:
-    sound = small_panel()
-    dates = sound.dates.copy()
-    dates[41] = dates[40] + np.timedelta64(6, "h")
-    panel = Panel.from_arrays(sound.fields, dates, sound.symbols)
-    assert found(panel)[FindingKind.DUPLICATE_SESSION] == [(day(panel, 40), None)]
-
-
-def test_missing_and_extra_sessions(small_panel: Make) -> None:
-    sound = small_panel(rows=40)  # Martin Luther King's day and Presidents' day are among the days
-    keep = np.arange(40) != 30
-    panel = Panel.from_arrays({"close": sound["close"][keep]}, sound.dates[keep], sound.symbols)
-    report = check_panel(panel)
-    assert places(report, FindingKind.MISSING_SESSION) == [(day(sound, 30), None)]
-    assert ("2013-01-21", None) in places(report, FindingKind.EXTRA_SESSION)
-    (span,) = report.by_kind()[FindingKind.RETURN_OVER_GAP]
-    assert (span.date, span.value) == (day(sound, 31), 2)
-
-
-def test_another_calendar_is_noted_once(small_panel: Make) -> None:
-    close = small_panel()["close"]
-    names = [f"N{n}" for n in range(12)]
-    every_day = Panel.from_arrays({"close": close}, np.datetime64("2013-01-01") + np.arange(80), names)
-    hours = Panel.from_arrays({"close": close}, np.datetime64("2013-01-01T00", "h") + np.arange(80), names)
-    old = Panel.from_arrays({"close": close}, np.busday_offset("1950-01-02", np.arange(80), roll="forward"), names)
-    cases = ((every_day, "XNYS", "not those of XNYS"), (hours, "XNYS", "not daily"), (old, "XKRX", "XKRX is not known"))
-    for panel, calendar, why in cases:
-        report = check_panel(panel, calendar)
-        assert report.counts["missing_session"] == report.counts["extra_session"] == 0
-        assert any("sessions are not checked" in note and why in note for note in report.notes)
-    assert not any("sessions" in note for note in check_panel(every_day, calendar="24/7").notes)
+    report = check_panel(small_panel(open=close, high=close, low=np.minimum(low, close), close=close))
+    days = [str(small_panel().dates[row])[:10] for row in (40, 10, 20)]
+    told = [(one.kind, one.date, one.symbol) for one in report.findings if one.kind not in USUAL]
+    assert told == [
+        (FindingKind.STALE_DAY, days[0], None),
+        (FindingKind.PRICE_NOT_POSITIVE, days[1], "N03"),
+        (FindingKind.PRICE_NOT_POSITIVE, days[1], "N07"),
+        (FindingKind.PRICE_NOT_POSITIVE, days[2], "N05"),
+    ]
+    assert report.counts["price_not_positive"] == 3
+    assert (report.panel, report.rows, report.symbols, report.end) == (
+        "small",
+        80,
+        12,
+        str(small_panel().dates[-1])[:10],
+    )
 
 
 def test_unknown_calendar(small_panel: Make) -> None:

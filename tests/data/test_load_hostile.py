@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from alphaswarm.core import DataInvalid
-from alphaswarm.data import load_table, table
+from alphaswarm.data import load_table
 
 FORMATS = ("long.csv", "long.csv.gz", "long.parquet", "wide.csv", "wide.parquet")
 
@@ -184,99 +184,6 @@ def test_bad_columns(tmp_path: Path, name: str, change: Callable[[pd.DataFrame],
         load_table(written(tmp_path / name, change(sound())))
 
 
-@pytest.mark.parametrize(
-    ("data", "rule"),
-    [
-        (b"date;symbol;close\n2012-01-03;A;1\n", "separated by commas"),
-        (b"date,symbol,close\n2012-01-03,A,1\n2012-01-04,A\n", "row 3: must have 3 values like the header, got 2"),
-        (b"date,symbol,close\n2012-01-03,A,1,000\n", "row 2: must have 3 values like the header, got 4"),
-        (b"date,symbol,close\n\n2012-01-03,A,1\n", "row 2, column 'date'"),
-        (b"date,symbol,close,close\n2012-01-03,A,1,2\n", "column 4: column names must be distinct"),
-        (b",date,symbol,close\n0,2012-01-03,A,1\n", "column 1: every column must have a name; write tables without"),
-        (b"date,symbol,close\n2012-01-03,\xff,1\n", "row 2: must be UTF-8"),
-        ("date,symbol,close\n2012-01-03,A,1\n".encode("utf-16"), "row 1: must be UTF-8"),
-        (b"date,symbol,close\n2012-01-03,A,1\n2012-01-04,A,1\x00\n", "row 3: must be text, got a null byte"),
-        (b'date,symbol,close\n2012-01-03,"A,1\n2012-01-04,A,1\n', "row 2: must have 3 values"),
-        (b'"date,symbol,close\n2012-01-03,A,1\n', "the header must be one line"),
-        (b"\n\n", "is empty"),
-        (b"date," + b",".join(b"S%d" % n for n in range(20_001)) + b"\n", "at most 20000 columns, got 20002"),
-    ],
-)
-def test_bad_text(tmp_path: Path, data: bytes, rule: str) -> None:
-    path = tmp_path / "p.csv"
-    path.write_bytes(data)
-    with pytest.raises(DataInvalid, match=rf"^p\.csv: .*{re.escape(rule)}"):
-        load_table(path)
-
-
-@pytest.mark.parametrize(
-    ("columns", "rule"),
-    [
-        ({"date": [True], "symbol": ["A"], "close": [1.0]}, "column 'date': must hold dates, got 'bool'"),
-        ({"date": ["2012-01-03"], "symbol": [1.5], "close": [1.0]}, "column 'symbol': symbols must be text"),
-        ({"date": ["2012-01-03"], "symbol": ["A"], "close": [True]}, "column 'close': must hold numbers, got 'bool'"),
-        ({"date": ["2012-01-03"], "symbol": ["A"], "close": [[1.0]]}, "column 'close': must hold numbers, got 'list"),
-        ({"date": ["2012-01-03"], "symbol": ["A"], "close": [1.0], "sector": [4]}, "column 'sector': must hold text"),
-        (
-            {"date": [None, "2012-01-03"], "symbol": ["A", "A"], "close": [1.0, 2.0]},
-            "row 1, column 'date': a date must",
-        ),
-        ({"date": ["2012-01-03"] * 2, "symbol": ["A", None], "close": [1.0, 2.0]}, "row 2, column 'symbol': a symbol"),
-        (
-            {"date": ["2012-01-03"], "symbol": ["A"], "close": [np.inf]},
-            "row 1, column 'close': a number must be finite",
-        ),
-    ],
-)
-def test_bad_types(tmp_path: Path, columns: dict[str, list], rule: str) -> None:
-    path = tmp_path / "p.parquet"
-    pq.write_table(pa.table(columns), path)
-    with pytest.raises(DataInvalid, match=rf"^p\.parquet: {re.escape(rule)}"):
-        load_table(path)
-
-
-def test_a_timestamp_out_of_range(tmp_path: Path) -> None:
-    path = tmp_path / "p.parquet"
-    column = pa.array([np.datetime64("9999-12-31", "us")], pa.timestamp("us"))
-    pq.write_table(pa.table({"date": column, "symbol": ["A"], "close": [1.0]}), path)
-    with pytest.raises(DataInvalid, match="row 1, column 'date': a date must lie in the years"):
-        load_table(path)
-
-
-def test_gzip_bomb(tmp_path: Path) -> None:
-    path = tmp_path / "p.csv.gz"
-    head = b"date,symbol,close\n"
-    path.write_bytes(gzip.compress(head + b"0" * (200 << 20), 1))
-    assert path.stat().st_size < 2 << 20
-    with pytest.raises(DataInvalid, match="refused as a compression bomb"):
-        load_table(path)
-
-
-def test_a_bomb_inside_a_bomb_does_not_matter(tmp_path: Path) -> None:
-    path = tmp_path / "p.csv.gz"
-    path.write_bytes(gzip.compress(gzip.compress(b"0" * (50 << 20))))
-    with pytest.raises(DataInvalid, match=r"p\.csv\.gz"):
-        load_table(path)
-
-
-def test_parquet_bomb_of_repeated_values(tmp_path: Path) -> None:
-    path = tmp_path / "p.parquet"
-    rows = 2_000_000
-    day, name = pa.array(["2012-01-03"]), pa.array(["A"])
-    repeated = {
-        "date": pa.DictionaryArray.from_arrays(pa.array(np.zeros(rows, np.int8)), day),
-        "symbol": pa.DictionaryArray.from_arrays(pa.array(np.zeros(rows, np.int8)), name),
-        "close": pa.array(np.ones(rows)),
-    }
-    chunk = pa.table(repeated)
-    with pq.ParquetWriter(path, chunk.schema) as writer:
-        for _ in range(20):
-            writer.write_table(chunk)
-    assert path.stat().st_size < 1 << 20
-    with pytest.raises(DataInvalid, match="at most 100,000,000 values, got 40,000,000 rows x 3 columns"):
-        load_table(path)
-
-
 def test_a_sparse_table_that_would_fill_the_memory(tmp_path: Path) -> None:
     path = tmp_path / "p.parquet"
     count = 20_000
@@ -284,29 +191,6 @@ def test_a_sparse_table_that_would_fill_the_memory(tmp_path: Path) -> None:
     pq.write_table(pa.table({"date": days, "symbol": [f"S{n}" for n in range(count)], "close": np.ones(count)}), path)
     with pytest.raises(DataInvalid, match="20,000 dates x 20,000 symbols"):
         load_table(path)
-
-
-def test_large_files_are_refused_before_reading(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(table, "MAX_BYTES", 2 << 20)
-    path = tmp_path / "p.csv"
-    path.write_bytes(b"0" * (3 << 20))
-    with pytest.raises(DataInvalid, match="at most 2 MiB, got 3 MiB"):
-        load_table(path)
-
-
-def test_what_is_no_table(tmp_path: Path) -> None:
-    (tmp_path / "p.xlsx").write_bytes(b"x")
-    (tmp_path / "dir.csv").mkdir()
-    for name, rule in (
-        ("p.xlsx", "is read from .csv, .csv.gz, .parquet"),
-        ("no.csv", "no such file"),
-        ("dir.csv", "no such"),
-    ):
-        with pytest.raises(DataInvalid, match=rule):
-            load_table(tmp_path / name)
-    (tmp_path / "swapped.parquet").write_text("date,symbol,close\n2012-01-03,A,1\n")
-    with pytest.raises(DataInvalid, match="no sound Parquet"):
-        load_table(tmp_path / "swapped.parquet")
 
 
 def test_messages_are_short_and_plain(tmp_path: Path) -> None:
@@ -325,7 +209,7 @@ def test_mutated_files_load_or_are_refused(path: Path) -> None:
     rng = np.random.default_rng(11)
     printable = np.frombuffer(b'0123456789.,-\n"eEinfNaT:+Z;', np.uint8)
     refusals = []
-    for _ in range(300):
+    for _ in range(120):
         mutated = bytearray(data)
         for _ in range(rng.choice([1, 2, 8])):
             place, kind = int(rng.integers(len(mutated))), rng.random()
@@ -345,5 +229,5 @@ def test_mutated_files_load_or_are_refused(path: Path) -> None:
         else:
             prices = [panel[field] for field in ("open", "high", "low", "close") if field in panel.fields]
             assert not any((values <= 0).any() for values in prices)
-    assert len(refusals) > 100
+    assert len(refusals) > 40
     assert all(message.startswith(path.name) for message in refusals)

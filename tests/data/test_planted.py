@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from scipy.stats import rankdata
@@ -42,8 +44,8 @@ def test_the_ic_is_what_was_asked(expression: str, ic: float) -> None:
     assert np.nanmean(lift(panel, null, expression)) == pytest.approx(ic, abs=1e-3)
 
 
-def test_measured_ic_of_the_default() -> None:
-    panel = synthetic_market("planted")
+def test_measured_ic_of_the_default(markets: Callable[[str], Panel]) -> None:
+    panel = markets("planted")
     ics = rank_ics(evaluate(panel.meta["planted"]["expression"], panel), panel["close"])
     ics = ics[np.isfinite(ics)]
     assert 0.12 < ics.std() < 0.16
