@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 
 import aiosqlite
@@ -30,6 +30,9 @@ async def open_checkpoint(path: Path) -> AsyncIterator[AsyncSqliteSaver]:
     # Nothing outside the library's own list of harmless containers is ever built from the file.
     plain = JsonPlusSerializer(pickle_fallback=False, allowed_json_modules=None, allowed_msgpack_modules=None)
     try:
+        # A file that can't be opened is found here: the asynchronous connection would leave a thread behind.
+        with closing(sqlite3.connect(path)) as first:
+            first.execute("PRAGMA schema_version")
         async with aiosqlite.connect(path) as connection:
             await connection.execute("PRAGMA busy_timeout=5000")
             await connection.execute("PRAGMA synchronous=FULL")

@@ -10,7 +10,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-BUDGET = 14
+BUDGET = 18
 # Events of one attempt after which it is killed, or seconds: while it opens, proposes, evaluates, between
 # evaluation and its checkpoint, while it stores, and at moments that nobody chose.
 MOMENTS = [1, 0.05, 2, 5, 8, 0.3, 4, 9, 3, 0.6, 6]
