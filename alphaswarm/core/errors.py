@@ -87,7 +87,7 @@ class Reason(StrEnum):
     STORE_BUSY = "STORE_BUSY"
     """Another process holds the lock or the run."""
     UNKNOWN_NAME = "UNKNOWN_NAME"
-    """No such panel, run, trial, operator, corpus, engine, client, ...."""
+    """No such panel, run, trial, operator, corpus, engine, client and so on."""
     PROVIDER = "PROVIDER"
     """A model endpoint, a download or a package can't be had."""
     BUDGET = "BUDGET"

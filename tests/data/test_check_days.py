@@ -38,12 +38,14 @@ def test_every_session_and_no_other() -> None:
 
 
 def test_a_closed_day_a_missing_one_and_the_return_over_it() -> None:
-    dates = sorted({*JANUARY, "2013-01-21"} - {"2013-01-15", "2013-01-16"})
+    dates = sorted({*JANUARY, "2013-01-21"} - {"2013-01-08", "2013-01-15", "2013-01-16"})
     findings, notes = check_sessions(dates)
     assert found(findings) == [
         (FindingKind.EXTRA_SESSION, "2013-01-21", None),
+        (FindingKind.MISSING_SESSION, "2013-01-08", None),
         (FindingKind.MISSING_SESSION, "2013-01-15", None),
         (FindingKind.MISSING_SESSION, "2013-01-16", None),
+        (FindingKind.RETURN_OVER_GAP, "2013-01-09", 2.0),
         (FindingKind.RETURN_OVER_GAP, "2013-01-17", 3.0),
     ]
     assert findings[-1].detail == "the returns of 3 names span 3 sessions, from 2013-01-14"

@@ -12,7 +12,7 @@ import pytest
 from scipy.stats import kurtosis
 
 from alphaswarm.data import market as module
-from alphaswarm.data.market import LARGEST_RETURN, OVERNIGHT, REGIMES, VOLUME_ON_MOVES, Market, draw_market
+from alphaswarm.data.market import DRIFT, LARGEST_RETURN, OVERNIGHT, REGIMES, VOLUME_ON_MOVES, Market, draw_market
 
 DATES = np.busday_offset("2010-01-04", np.arange(600), roll="forward").astype("datetime64[ns]")
 
@@ -137,13 +137,20 @@ def test_regimes_move_drift_and_volatility_and_nothing_else(market: Market) -> N
     rows = np.searchsorted(DATES, np.array([day for day, _ in spells], "datetime64[ns]"))
     states = np.array([spells[np.searchsorted(rows, row, "right") - 1][1] for row in range(600)])
     assert {"rising", "falling"} <= set(states)
-    ratio = other.scale / market.scale
-    for state in set(states):
-        np.testing.assert_allclose(ratio[states == state], REGIMES[state][1])
     np.testing.assert_array_equal(other.quiet, market.quiet)
-    # a name's drift goes with its beta: falling days fall
-    drift = (other.returns - market.returns).mean(axis=1)
-    assert drift[states == "falling"].mean() < drift[states == "rising"].mean()
+    # the moves of the null market, unbounded again and without its drift
+    moves = LARGEST_RETURN * np.arctanh((market.returns - DRIFT) / LARGEST_RETURN)
+    drifts = {}
+    for state, (_, volatility, _) in REGIMES.items():
+        here = states == state
+        np.testing.assert_allclose(other.scale[here], volatility * market.scale[here])
+        drift = other.returns[here] - LARGEST_RETURN * np.tanh(volatility * moves[here] / LARGEST_RETURN)
+        np.testing.assert_allclose(drift, np.broadcast_to(drift[:1], drift.shape), atol=1e-12)
+        drifts[state] = drift[0]
+    # each name drifts with its beta: about 1 in the mean, and twice as far down as up
+    assert drifts["rising"].mean() == pytest.approx(0.001, rel=0.15)
+    assert drifts["rising"].std() > 0.0003
+    np.testing.assert_allclose(drifts["falling"], -2 * drifts["rising"])
 
 
 def test_a_market_is_made_anew_not_changed(market: Market) -> None:
