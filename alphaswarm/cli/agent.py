@@ -109,19 +109,16 @@ def show(
 
 
 def _research(project: Workspace, run: Run) -> dict[str, Any]:
-    from mcp import Client
-
-    from alphaswarm.agents import AlphaResearcher, make_proposer
+    from alphaswarm.agents import AlphaResearcher, connected, make_proposer
     from alphaswarm.mcp_server import create_server
 
     directory = project.path / "runs" / run.id
     proposer = make_proposer(run.proposer, os.environ, directory)
-    console = progress_console()
-    console.print(f"run {run.id} on {run.panel}: {proposer.notice}", markup=False, highlight=False)
+    server = create_server(project)
 
     async def research() -> dict[str, Any]:
         with _progress(run) as on_event:
-            async with Client(create_server(project)) as client:
+            async with connected(server) as client:
                 researcher = AlphaResearcher(
                     client,
                     proposer,
@@ -134,19 +131,20 @@ def _research(project: Workspace, run: Run) -> dict[str, Any]:
                     checkpoint=directory / "checkpoint.sqlite",
                     on_event=on_event,
                 )
-                # the first Ctrl-C ends the node that is at work and saves; a second one kills
-                asyncio.get_running_loop().add_signal_handler(signal.SIGINT, researcher.stop)
+                loop = asyncio.get_running_loop()
+
+                def interrupted() -> None:
+                    # the first Ctrl-C ends the node that is at work and saves; a second one kills
+                    researcher.stop()
+                    loop.remove_signal_handler(signal.SIGINT)
+
+                loop.add_signal_handler(signal.SIGINT, interrupted)
                 return await researcher.run()
 
     try:
         return asyncio.run(research())
-    except BaseExceptionGroup as group:  # the client works in a task group
-        raise _cause(group) from None
-
-
-def _cause(error: BaseException) -> BaseException:
-    """What went wrong first, inside any nesting of groups."""
-    return _cause(error.exceptions[0]) if isinstance(error, BaseExceptionGroup) else error
+    finally:
+        server.desk.close()
 
 
 @contextmanager
@@ -168,6 +166,11 @@ def _progress(run: Run) -> Iterator[Any]:
 
     def on_event(event: dict[str, Any]) -> None:
         nonlocal best
+        if event["phase"] == "start":
+            again = ", resumed" if event["resumed"] else ""
+            console.print(
+                f"run {run.id} on {run.panel}{again}: {event['notice']}", markup=False, highlight=False, soft_wrap=True
+            )
         bar.update(task, description=event["phase"], completed=event["budget"]["new"])
         candidate = event.get("candidate") or {}
         t = (candidate.get("metrics") or {}).get("rank_ic_t")
