@@ -45,7 +45,7 @@ def run(
     budget: Annotated[int, typer.Option("--budget", min=1, help="New trials to make.")] = 60,
     panel: PanelOption = None,
     horizon: Annotated[int, typer.Option("--horizon", min=1, max=252, help="Days that the label spans.")] = 5,
-    seed: Annotated[int, typer.Option("--seed", min=0)] = 0,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Of all randomness: the same seed, the same run.")] = 0,
     resume: Annotated[str | None, typer.Option("--resume", help="Go on with this run.")] = None,
     workspace: WorkspaceOption = default_workspace,
     as_json: JsonOption = False,

@@ -183,9 +183,8 @@ def _print_trial(trial: Trial) -> None:
     print(f"IC         {number(trial.ic, 4)}  t {number(trial.ic_t)}  ICIR {number(trial.icir)}")
     print(f"turnover   {number(trial.turnover)} per day   break-even {number(trial.breakeven_bp, 1)} bp")
     print(f"coverage   {number(trial.coverage)}")
-    print(
-        f"trial      {trial.id[:16]}, {'known before' if trial.known else 'new'}, one of {trial.trials_total} on this panel"
-    )
+    age = "known before" if trial.known else "new"
+    print(f"trial      {trial.id[:16]}, {age}, one of {trial.trials_total} on this panel")
     if trial.message:
         print(f"{trial.status}: {trial.message}")
     for name, value in (("source", trial.source), ("rationale", trial.rationale), ("critique", trial.critique)):

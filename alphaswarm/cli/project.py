@@ -37,7 +37,7 @@ def add_commands(app: typer.Typer) -> None:
 def init(
     workspace: WorkspaceOption = default_workspace,
     unsealed: Annotated[
-        bool, typer.Option("--unsealed", help="Every window readable; every result is then labelled in-sample.")
+        bool, typer.Option("--unsealed", help="Label every result as in-sample; decided once.")
     ] = False,
     as_json: JsonOption = False,
 ) -> None:

@@ -25,8 +25,10 @@ app = typer.Typer(no_args_is_help=True)
 @app.command(context_settings=expression_settings)
 def query(
     text: Annotated[str, typer.Argument(help="Words, or an expression.")],
-    corpus: Annotated[str, typer.Option("--corpus")] = "alpha_factors",
-    k: Annotated[int, typer.Option("--k", min=1, max=100)] = 5,
+    corpus: Annotated[
+        str, typer.Option("--corpus", help="alpha_factors, backtest_summaries or rl_trajectory_summaries")
+    ] = "alpha_factors",
+    k: Annotated[int, typer.Option("--k", min=1, max=100, help="At most so many.")] = 5,
     as_of: Annotated[str | None, typer.Option("--as-of", help="Only what could be known by this market date.")] = None,
     workspace: WorkspaceOption = default_workspace,
     as_json: JsonOption = False,

@@ -79,7 +79,7 @@ class Reason(StrEnum):
     SPEC_INVALID = "SPEC_INVALID"
     """A specification or setting that is malformed."""
     UNSAFE_ARTIFACT = "UNSAFE_ARTIFACT"
-    """A file that could only be read by running code from it; no reader of such files exists yet."""
+    """A file that could only be read by running code from it."""
     EVIDENCE_INVALID = "EVIDENCE_INVALID"
     """Data, window or horizon that can't carry the statistic."""
     STORE = "STORE"

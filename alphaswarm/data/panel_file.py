@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from alphaswarm.core import DataInvalid, Panel, atomic_write, canonical_json
+from alphaswarm.core import DataInvalid, Panel, UnsafeArtifact, atomic_write, canonical_json
 
 __all__ = ["load_panel", "read_header", "save_panel"]
 
@@ -60,6 +60,7 @@ def load_panel(path: Path) -> Panel:
 
     Raises:
         DataInvalid: damaged, foreign, or its content is not what its digest says.
+        UnsafeArtifact: it holds pickled objects.
     """
     try:
         with _archive(path) as archive:
@@ -129,5 +130,7 @@ def _labels_and_codes(panel: Panel, name: str) -> tuple[list[str], NDArray[np.in
     return labels, codes[0] if fixed else codes
 
 
-def _damaged(path: Path, why: object) -> DataInvalid:
+def _damaged(path: Path, why: object) -> DataInvalid | UnsafeArtifact:
+    if "allow_pickle" in str(why):  # what numpy says of an array of Python objects
+        return UnsafeArtifact(f"panel file {path.name} holds pickled objects, and reading those runs code from it")
     return DataInvalid(f"panel file {path.name} is damaged ({why}); fetch or import it again")

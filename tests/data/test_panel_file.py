@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from alphaswarm.core import DataInvalid, Panel
+from alphaswarm.core import DataInvalid, Panel, UnsafeArtifact
 from alphaswarm.data.panel_file import load_panel, read_header, save_panel
 
 VALUES = st.floats(allow_infinity=False, width=64)
@@ -129,7 +129,7 @@ def test_changed_content_is_noticed_even_with_a_sound_archive(saved: Path, us500
 
 def test_pickles_are_refused(saved: Path) -> None:
     _rewritten(saved, {"header.npy": _npy(np.array([{"format": "x"}], dtype=object), pickled=True)})
-    with pytest.raises(DataInvalid):
+    with pytest.raises(UnsafeArtifact, match="pickled objects"):
         load_panel(saved)
 
 
