@@ -131,6 +131,6 @@ def _labels_and_codes(panel: Panel, name: str) -> tuple[list[str], NDArray[np.in
 
 
 def _damaged(path: Path, why: object) -> DataInvalid | UnsafeArtifact:
-    if "allow_pickle" in str(why):  # what numpy says of an array of Python objects
+    if "Object arrays" in str(why):  # so numpy refuses them
         return UnsafeArtifact(f"panel file {path.name} holds pickled objects, and reading those runs code from it")
     return DataInvalid(f"panel file {path.name} is damaged ({why}); fetch or import it again")
