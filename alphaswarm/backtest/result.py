@@ -30,7 +30,8 @@ class BacktestResult:
         turnover: [T], value traded as a fraction of the equity it was traded at: both sides, drift included.
         costs: [T], money paid for trading.
         positions: [T, N], value held as a fraction of equity; the rest is cash.
-        missing_returns: returns that positions needed and the data did not have; each counted as 0.
+        missing_returns: days on which a held name had no close, or no plain return; each counted as 0
+            (after a missing close the whole move counts on the day the price is back).
         untraded: orders for names without a price at the fill; the old position was kept.
         periods: rows in a year.
         setup: what made the result: engine, fill, costs.

@@ -33,7 +33,8 @@ class VectorEngine:
 
     - A row that is NaN throughout is no decision: positions drift on.
     - A name without a price at the fill can't be traded: its position stays (counted).
-    - A held name whose return is missing contributes 0 that day (counted).
+    - A held name without a close stays at its last known price that day (counted); its next price
+      brings the whole move since then. Plain returns know no price: a missing one is 0 (counted).
     - Equity of 0 or less ends the run: all is sold, and equity stays where it is.
 
     Args:
@@ -62,7 +63,7 @@ class VectorEngine:
             panel: must hold `close`, and `open` for `open_t1`.
             weights: [T, N] or [S, T, N] fractions of equity, row t decided at close t.
             returns: [T, N] close-to-close returns instead of a panel (`close_t1` only); a missing
-                one also means that the name can't be traded at that close.
+                one counts as 0 and means that the name can't be traded at that close.
             periods: rows in a year; the panel's own by default, 252 for plain returns.
 
         Returns:
@@ -106,15 +107,24 @@ class _Legs:
 
 def _panel_legs(panel: Panel, fill: Fill) -> _Legs:
     close = _prices(panel, "close")
-    day = _day_returns(close)
     if fill == "close_t1":
-        return _Legs(day, np.zeros((1, 1)), np.isfinite(close))
+        return _Legs(_moves(close), np.zeros((1, 1)), np.isfinite(close))
     opened = _prices(panel, "open")
-    before = np.full_like(close, np.nan)
-    before[1:] = opened[1:] / close[:-1] - 1.0
-    after = close / opened - 1.0
-    no_open = np.isnan(opened)  # nothing is traded, so the whole day comes before
-    return _Legs(np.where(no_open, day, before), np.where(no_open, 0.0, after), ~no_open)
+    in_turn = np.empty((2 * close.shape[0], close.shape[1]))
+    in_turn[::2], in_turn[1::2] = opened, close
+    moves = _moves(in_turn)
+    # without an open the whole day comes after the fill: the close is not known there
+    before = np.where(np.isnan(opened), 0.0, moves[::2])
+    return _Legs(np.ascontiguousarray(before), np.ascontiguousarray(moves[1::2]), np.isfinite(opened))
+
+
+def _moves(prices: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Each price [T, N] against the last known one before it, minus 1; NaN where there is none of the two."""
+    known = np.where(np.isfinite(prices), np.arange(prices.shape[0])[:, None], 0)
+    last = np.take_along_axis(prices, np.maximum.accumulate(known, axis=0), axis=0)
+    moves = np.full_like(prices, np.nan)
+    moves[1:] = prices[1:] / last[:-1] - 1.0
+    return moves
 
 
 def _return_legs(returns: ArrayLike | None, fill: Fill) -> _Legs:
@@ -129,12 +139,6 @@ def _return_legs(returns: ArrayLike | None, fill: Fill) -> _Legs:
 def _prices(panel: Panel, name: str) -> NDArray[np.float64]:
     prices = panel[name]
     return np.where(prices > 0, prices, np.nan)
-
-
-def _day_returns(close: NDArray[np.float64]) -> NDArray[np.float64]:
-    day = np.full_like(close, np.nan)
-    day[1:] = close[1:] / close[:-1] - 1.0
-    return day
 
 
 def _checked(weights: ArrayLike, shape: tuple[int, ...], symbols: tuple[str, ...] | None) -> NDArray[np.float64]:

@@ -25,20 +25,18 @@ def slow_loop(close, opened, weights, rate):
     value_of = [0.0] * names  # money in each name
     cash, missing, untraded = 1.0, 0, 0
     equity, turnover, costs, positions = [1.0], [0.0], [0.0], [[0.0] * names]
+    mark = list(close[0])  # the last price each name was seen at, NaN before the first
 
-    def grow(i, before, now):
-        nonlocal missing
-        if value_of[i] == 0:
+    def see(i, price):
+        if math.isnan(price):
             return
-        if math.isnan(now / before):
-            missing += 1
-        else:
-            value_of[i] *= now / before
+        if value_of[i]:
+            value_of[i] *= price / mark[i]
+        mark[i] = price
 
     for t in range(1, days):
         for i in range(names):
-            at_close = opened is None or math.isnan(opened[t][i])
-            grow(i, close[t - 1][i], close[t][i] if at_close else opened[t][i])
+            see(i, close[t][i] if opened is None else opened[t][i])
         worth = cash + sum(value_of)
         traded = 0.0
         row = weights[t - 1]
@@ -53,10 +51,10 @@ def slow_loop(close, opened, weights, rate):
                     cash -= order
                     value_of[i] += order
         cash -= rate * traded
-        if opened is not None:
-            for i in range(names):
-                if not math.isnan(opened[t][i]):
-                    grow(i, opened[t][i], close[t][i])
+        for i in range(names):
+            if opened is not None:
+                see(i, close[t][i])
+            missing += value_of[i] != 0 and math.isnan(close[t][i])
         equity.append(cash + sum(value_of))
         turnover.append(traded / worth)
         costs.append(rate * traded)
@@ -65,7 +63,7 @@ def slow_loop(close, opened, weights, rate):
 
 
 @settings(max_examples=80, deadline=None)
-@given(st.integers(0, 10_000), st.booleans(), st.sampled_from([0.0, 5.0, 50.0]), st.sampled_from([0.0, 0.1]))
+@given(st.integers(0, 10_000), st.booleans(), st.sampled_from([0.0, 5.0, 50.0]), st.sampled_from([0.0, 0.1, 0.5]))
 def test_the_engine_is_the_slow_loop(seed, at_open, bp, gaps):
     rng = np.random.default_rng(seed)
     days, names = rng.integers(2, 30), rng.integers(1, 6)
@@ -126,11 +124,35 @@ def test_a_short_gains_when_the_price_falls():
     np.testing.assert_allclose(result.equity, [1, 1, 1.2])
 
 
-def test_a_missing_return_counts_as_nothing_and_is_shown():
-    panel = make_panel([[10.0, 5.0], [10.0, 5.0], [np.nan, 5.0], [12.0, 5.0], [15.0, 5.0]])
-    result = VectorEngine(FREE).run(panel, np.full((5, 2), [1.0, 0.0]))
-    np.testing.assert_allclose(result.equity, [1, 1, 1, 1, 1.25])
+@pytest.mark.parametrize("opened", [None, [[100.0], [100.0], [np.nan], [50.0], [50.0]]])
+def test_a_move_across_missing_prices_is_earned_when_the_price_returns(opened):
+    panel = make_panel([[100.0], [100.0], [np.nan], [50.0], [50.0]], opened)
+    result = VectorEngine(FREE, "close_t1" if opened is None else "open_t1").run(panel, np.ones((5, 1)))
+    np.testing.assert_array_equal(result.equity, [1, 1, 1, 0.5, 0.5])
+    assert result.metrics["missing_returns"] == 1
+
+
+def test_what_is_bought_in_the_gap_earns_from_its_own_price():
+    # the close of row 1 is missing: the move starts at the open it was bought at, not at the close before
+    close = [[100.0], [np.nan], [np.nan], [120.0]]
+    opened = [[100.0], [80.0], [np.nan], [110.0]]
+    result = VectorEngine(FREE, "open_t1").run(make_panel(close, opened), [[1.0], [np.nan], [np.nan], [np.nan]])
+    np.testing.assert_allclose(result.equity, [1, 1, 1, 1.5])
     assert result.metrics["missing_returns"] == 2
+
+
+def test_a_name_that_never_returns_stays_at_its_last_price():
+    panel = make_panel([[10.0, 1.0], [10.0, 1.0], [11.0, 1.0], [np.nan, 1.0], [np.nan, 1.0]])
+    result = VectorEngine(FREE).run(panel, np.full((5, 2), [0.5, 0.0]))
+    np.testing.assert_allclose(result.equity, [1, 1, 1.05, 1.05, 1.05])
+    assert result.metrics["missing_returns"] == 2
+
+
+def test_a_missing_plain_return_counts_as_nothing_and_is_shown():
+    returns = [[np.nan], [0.0], [np.nan], [0.25]]
+    result = VectorEngine(FREE).run(returns=returns, weights=np.ones((4, 1)))
+    np.testing.assert_allclose(result.equity, [1, 1, 1, 1.25])
+    assert result.metrics["missing_returns"] == 1
 
 
 def test_nothing_is_traded_without_a_price():
@@ -176,6 +198,16 @@ def test_the_close_does_not_move_what_is_bought_at_the_open():
         VectorEngine(FREE, "open_t1").run(make_panel(c, opened), [[0.5], [np.nan], [np.nan]]).turnover[1]
         for c in (close, moved)
     ]
+    assert traded == [0.5, 0.5]
+
+
+def test_without_an_open_the_close_does_not_move_what_others_trade():
+    close = np.array([[10.0, 5.0], [10.0, 5.0], [10.0, 5.0]])
+    opened = np.array([[10.0, 5.0], [10.0, 5.0], [np.nan, 5.0]])
+    moved = close.copy()
+    moved[2, 0] = 20.0
+    weights = [[0.5, 0.0], [0.5, 0.5], [0.0, 0.0]]
+    traded = [VectorEngine(FREE, "open_t1").run(make_panel(c, opened), weights).turnover[2] for c in (close, moved)]
     assert traded == [0.5, 0.5]
 
 
