@@ -11,6 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 import pyarrow as pa  # ships no type information
+import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pa_parquet
 
@@ -21,11 +22,13 @@ __all__ = ["MAX_CELLS", "SUFFIXES", "Table", "read_table"]
 SUFFIXES = (".csv", ".csv.gz", ".parquet")
 MAX_BYTES = 1 << 30  # unpacked
 MAX_CELLS = 100_000_000  # 800 MB as float64
+MAX_DECODED = 2 << 30  # the most cells, and the texts beside them
 MAX_COLUMNS = 20_000
 # A table of prices packs 3 to 30 to 1; a bomb packs about 1000 to 1.
 MAX_RATIO = 100
 RATIO_FREE_BYTES = 64 << 20
 CHUNK = 1 << 20
+TEXT_WIDTH = 4
 SHOWN = 40
 PANDAS_INDEX = "__index_level_0__"
 
@@ -161,18 +164,25 @@ def _csv(file: str, data: bytes) -> Table:
 
 
 def _parquet(path: Path) -> Table:
+    most = min(MAX_DECODED, max(RATIO_FREE_BYTES, MAX_RATIO * path.stat().st_size))
     try:
-        with pa_parquet.ParquetFile(path, page_checksum_verification=True) as file:
-            metadata = file.metadata
-            names = list(metadata.schema.to_arrow_schema().names)
-            _check_names(path.name, names)
-            _check_cells(path.name, metadata.num_rows, len(names))
-            # of row groups, not of their columns: asking a damaged file for a column's size ends the process
-            unpacked = sum(metadata.row_group(number).total_byte_size for number in range(metadata.num_row_groups))
-            if unpacked > MAX_BYTES * 4:
-                raise _fault(path.name, f"unpacks to {unpacked >> 20} MiB; at most {MAX_BYTES >> 18} MiB are read")
+        with pa_parquet.ParquetFile(path) as file:
+            schema, metadata = file.schema_arrow, file.metadata
+        names = list(schema.names)
+        _check_names(path.name, names)
+        # of row groups, not of their columns: asking a damaged file for a column's size ends the process
+        groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+        rows = max(metadata.num_rows, sum(group.num_rows for group in groups))
+        _check_cells(path.name, rows, len(names))
+        # a value that is repeated takes no room in the file, and its full width once decoded
+        width = sum(_width(path.name, column) for column in schema)
+        _check_decoded(path.name, max(rows * width, sum(group.total_byte_size for group in groups)), most)
+        # each distinct text is decoded once, so that what all rows come to is known before they are written out
+        texts = [column.name for column in schema if _has_length(column.type)]
+        with pa_parquet.ParquetFile(path, read_dictionary=texts, page_checksum_verification=True) as file:
             table = file.read()
-            table.validate(full=True)
+        table.validate(full=True)
+        _check_decoded(path.name, sum(_written_out(column) for column in table.columns), most)
     except DataInvalid:
         raise
     except _PARQUET_FAULTS as error:
@@ -186,6 +196,31 @@ def _parquet(path: Path) -> Table:
     if index is not None and pa.types.is_temporal(index.type) and "date" not in columns:
         columns = {"date": index, **columns}
     return Table(path.name, MappingProxyType(columns), table.num_rows, first_row=1)
+
+
+def _has_length(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+
+
+def _width(file: str, column: pa.Field) -> int:
+    """Bytes of one decoded value; of a text, of its place among the distinct ones."""
+    if _has_length(column.type):
+        return TEXT_WIDTH
+    if pa.types.is_null(column.type):
+        return 0
+    if pa.types.is_nested(column.type) or pa.types.is_binary(column.type) or pa.types.is_large_binary(column.type):
+        raise _fault(
+            file, f"must hold numbers, dates or text, got {_shown(column.type)}", f"column {_shown(column.name)}"
+        )
+    return int(column.type.bit_width + 7) // 8
+
+
+def _written_out(column: pa.ChunkedArray) -> int:
+    """Bytes of a column with every text written out in its row."""
+    if not pa.types.is_dictionary(column.type) or not _has_length(column.type.value_type):
+        return int(column.nbytes)
+    lengths = (pc.binary_length(chunk.dictionary).take(chunk.indices) for chunk in column.chunks)
+    return sum(pc.sum(length).as_py() or 0 for length in lengths)
 
 
 def _check_names(file: str, names: list[str]) -> None:
@@ -204,6 +239,11 @@ def _check_names(file: str, names: list[str]) -> None:
 def _check_cells(file: str, rows: int, columns: int) -> None:
     if rows * columns > MAX_CELLS:
         raise _fault(file, f"must hold at most {MAX_CELLS:,} values, got {rows:,} rows x {columns:,} columns")
+
+
+def _check_decoded(file: str, decoded: int, most: int) -> None:
+    if decoded > most:
+        raise _fault(file, f"decodes to {decoded >> 20} MiB, of at most {most >> 20}; refused as a compression bomb")
 
 
 def _row_of(data: bytes, position: int) -> int:

@@ -162,6 +162,41 @@ def test_parquet_bomb_of_repeated_values(tmp_path: Path, monkeypatch: pytest.Mon
         read_table(path)
 
 
+def test_parquet_bomb_of_one_value_is_refused_before_it_is_decoded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows, path = 1_000_000, tmp_path / "p.parquet"
+    repeated = pa.DictionaryArray.from_arrays(pa.array(np.zeros(rows, np.int32)), pa.array(["A" * 30]))
+    days = pa.array(np.full(rows, 18_000, np.int32)).cast(pa.date32())
+    pq.write_table(pa.table({"date": days, "symbol": repeated, "close": np.ones(rows)}), path, compression="zstd")
+    assert read_table(path).rows == rows, "below the size that is free"
+    monkeypatch.setattr(table, "RATIO_FREE_BYTES", 8 << 20)
+    assert path.stat().st_size * table.MAX_RATIO < 8 << 20
+    monkeypatch.setattr(pq.ParquetFile, "read", lambda *_: pytest.fail("decoded"))
+    with pytest.raises(DataInvalid, match=r"^p\.parquet: decodes to 15 MiB, of at most 8; refused as a"):
+        read_table(path)
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.dictionary(pa.int32(), pa.string())])
+def test_parquet_bomb_of_one_long_text(tmp_path: Path, kind: pa.DataType) -> None:
+    """A megabyte of text, once in the file and once in memory, however many rows have it."""
+    text = pa.DictionaryArray.from_arrays(pa.array(np.zeros(100_000, np.int32)), pa.array(["A" * (1 << 20)]))
+    column = text if pa.types.is_dictionary(kind) else pa.array(["A" * (1 << 20)] * 80, kind)
+    path = tmp_path / "p.parquet"
+    pq.write_table(pa.table({"date": column, "close": np.ones(len(column))}), path, compression="zstd")
+    before = pa.total_allocated_bytes()
+    with pytest.raises(DataInvalid, match=r"decodes to \d+ MiB, of at most 64; refused as a compression bomb"):
+        read_table(path)
+    assert pa.total_allocated_bytes() - before < 4 << 20
+
+
+@pytest.mark.parametrize("kind", [pa.list_(pa.float64()), pa.struct({"a": pa.float64()}), pa.binary()])
+def test_parquet_columns_that_hold_no_plain_values(tmp_path: Path, kind: pa.DataType) -> None:
+    pq.write_table(pa.table({"date": ["2012-01-03"], "close": pa.array([None], kind)}), tmp_path / "p.parquet")
+    with pytest.raises(DataInvalid, match=r"^p\.parquet: column 'close': must hold numbers, dates or text, got "):
+        read_table(tmp_path / "p.parquet")
+
+
 def test_large_files_are_refused_before_reading(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(table, "MAX_BYTES", 2 << 20)
     with pytest.raises(DataInvalid, match="at most 2 MiB, got 3 MiB"):
