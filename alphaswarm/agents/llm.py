@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from alphaswarm.core.errors import BudgetExceeded, ProviderError, StoreError
+from alphaswarm.core.errors import BudgetExceeded, ProviderError
 from alphaswarm.core.files import atomic_write
 from alphaswarm.core.runtime import Clock, SystemClock
 from alphaswarm.core.summary import canonical_json
@@ -342,10 +342,7 @@ class LlmClient:
     def _keep(self, name: str, value: Mapping[str, Any]) -> None:
         if self._cache is not None:
             text = json.dumps(value, ensure_ascii=True, indent=1, sort_keys=True)
-            try:
-                atomic_write(self._cache / f"{name}.json", self._scrub(text).encode())
-            except OSError as error:
-                raise StoreError(f"the model's reply can't be kept in the run's directory: {error}") from error
+            atomic_write(self._cache / f"{name}.json", self._scrub(text).encode())
 
     def _kept(self, name: str) -> dict[str, Any]:
         """What was kept under `name`; empty when it is absent or damaged, and is then asked for again."""

@@ -94,6 +94,8 @@ class Reason(StrEnum):
     """A limit of time, memory, calls or tokens was met."""
     ARGUMENT_INVALID = "ARGUMENT_INVALID"
     """An argument outside its range, or one that the tool does not have."""
+    INTERRUPTED = "INTERRUPTED"
+    """A person stopped it; what was kept stays, and a run can be resumed."""
     INTERNAL = "INTERNAL"
     """A fault of this program; the server's log says more."""
 

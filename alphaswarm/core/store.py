@@ -48,8 +48,13 @@ class Store:
         if self._engine.dialect.name == "sqlite":
             event.listen(self._engine, "connect", _sqlite_pragmas)
             event.listen(self._engine, "begin", _begin)
+        database = self._engine.url.database
+        is_file = self._engine.dialect.name == "sqlite" and database
+        self._path = Path(str(database)).absolute() if is_file else None
+        self._file: tuple[int, int] | None = None
         try:
             self._make_tables()
+            self._file = self._present_file()
         except StoreError:
             self.close()
             raise
@@ -60,10 +65,11 @@ class Store:
 
         Raises:
             StoreBusy: another process kept the store locked for five seconds.
-            StoreError: the store refused (disk full, damaged file, ...).
+            StoreError: the store refused (disk full, damaged file, ...), or its file was deleted or replaced.
         """
         with _typed_errors(), self._engine.begin() as connection:
             yield connection
+            self._check_file()
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
@@ -74,6 +80,21 @@ class Store:
     def close(self) -> None:
         """Give every connection back; the store can't be used afterwards."""
         self._engine.dispose()
+
+    def _check_file(self) -> None:
+        # SQLite writes on into a file that was deleted; who opens the path later would find none of it.
+        if self._file is not None and self._present_file() != self._file:
+            raise StoreError(f"{self._path} was deleted or replaced while it was open; nothing more is kept")
+
+    def _present_file(self) -> tuple[int, int] | None:
+        """Device and number of the file that lies at the store's path; None where there is none."""
+        if self._path is None:
+            return None
+        try:
+            found = self._path.stat()
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino
 
     def _make_tables(self) -> None:
         with self.read() as connection:
@@ -117,6 +138,8 @@ def _begin(connection: Connection) -> None:
 def _typed_errors() -> Iterator[None]:
     try:
         yield
+    except OverflowError as error:
+        raise StoreError(f"the store keeps whole numbers of 64 bits: {error}") from error
     except DBAPIError as error:
         text = str(error.orig)
         if "locked" in text or "busy" in text:

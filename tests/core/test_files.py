@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from alphaswarm.core import atomic_write
+from alphaswarm.core import StoreError, atomic_write
 
 WRITER = """
 import sys
@@ -42,10 +42,29 @@ def test_a_fault_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyP
     owner = os if call == "fsync" else Path
     with monkeypatch.context() as patch:
         patch.setattr(owner, call, fail)
-        with pytest.raises(OSError, match="No space"):
+        with pytest.raises(StoreError, match=r"file can't be written: No space left on device"):
             atomic_write(path, b"new")
     assert path.read_bytes() == b"old"
     assert [entry.name for entry in tmp_path.iterdir()] == ["file"]
+
+
+def test_the_first_fault_is_the_one_that_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_space(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    def read_only(*_: object, **__: object) -> None:
+        raise OSError(30, "Read-only file system")
+
+    monkeypatch.setattr(Path, "open", no_space)
+    monkeypatch.setattr(Path, "unlink", read_only)
+    with pytest.raises(StoreError, match="No space"):
+        atomic_write(tmp_path / "file", b"new")
+
+
+def test_a_place_that_can_not_be_made_is_typed(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    with pytest.raises(StoreError, match="Not a directory"):
+        atomic_write(tmp_path / "file" / "deep" / "file", b"new")
 
 
 def test_a_killed_writer_leaves_a_whole_file(tmp_path: Path) -> None:

@@ -102,6 +102,33 @@ def test_a_place_that_can_not_be_a_directory_is_refused(tmp_path: Path) -> None:
         Store(tmp_path / "file" / "s.db")
 
 
+@pytest.mark.parametrize("instead", [None, b"another file"])
+def test_a_file_that_is_gone_acknowledges_nothing(store: Store, tmp_path: Path, instead: bytes | None) -> None:
+    with store.write() as connection:
+        connection.execute(insert(things).values(name="a"))
+    for path in tmp_path.glob("s.db*"):
+        path.unlink()
+    if instead is not None:
+        (tmp_path / "s.db").write_bytes(instead)
+    with pytest.raises(StoreError, match="deleted or replaced"), store.write() as connection:
+        connection.execute(insert(things).values(name="b"))
+    with store.read() as connection:  # the write was taken back where it went, too
+        assert connection.execute(select(things.c.name)).scalars().all() == ["a"]
+
+
+def test_a_relative_path_and_memory_are_told_apart_from_a_lost_file(tmp_path: Path) -> None:
+    for url in ("s.db", "sqlite://", "sqlite:///:memory:"):
+        store = Store(url)
+        with store.write() as connection:
+            connection.execute(insert(things).values(name="a"))
+        store.close()
+
+
+def test_a_number_that_does_not_fit_is_typed(store: Store) -> None:
+    with pytest.raises(StoreError, match="64 bits"), store.write() as connection:
+        connection.execute(insert(things).values(id=2**64))
+
+
 def test_processes_that_start_together_share_one_store(tmp_path: Path) -> None:
     path = tmp_path / "s.db"
     started = [
