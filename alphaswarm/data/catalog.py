@@ -119,7 +119,7 @@ class Catalog:
         return ["us431", *_EMBEDDED, *(name for name in found if not self._reserved(name))]
 
     def describe(self, name: str | Path) -> PanelInfo:
-        """What the panel is; reads no more than a header for everything that has a name.
+        """What the panel is; builds nothing for everything that has a name.
 
         A damaged file of a named panel is told by `available` and a caveat, so that a list of all stays possible.
 
@@ -259,7 +259,7 @@ class Catalog:
         if not path.exists():
             return unknown
         try:
-            header = read_header(path)
+            header = read_header(path, whole=name == "us431")  # it can be fetched again, so it must be known to be bad
         except DataInvalid as error:
             return replace(unknown, caveats=(error.message, *unknown.caveats))
         return PanelInfo(

@@ -170,6 +170,18 @@ def test_a_damaged_file_is_told_and_not_opened(catalog: Catalog, tiny: Panel, na
         catalog.open(name)
 
 
+def test_a_fetched_file_with_a_bad_number_is_not_at_hand(catalog: Catalog, tiny: Panel) -> None:
+    path = catalog.home / "panels" / "us431-1.npz"
+    save_panel(path, tiny)
+    content = bytearray(path.read_bytes())
+    place = content.index(tiny["close"].tobytes())
+    content[place + 3] ^= 1
+    path.write_bytes(content)
+    info = catalog.describe("us431")
+    assert not info.available
+    assert "is damaged" in info.caveats[0]
+
+
 def test_a_file_is_adopted_under_its_stem(tmp_path: Path) -> None:
     catalog = Catalog(home=tmp_path / "home", imported=tmp_path / "imported")
     path = tmp_path / "My.prices.csv"
