@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from alphaswarm.core import Panel
@@ -18,8 +18,10 @@ SHORT_WINDOW = 504
 LEAK_IC = 0.08
 
 
-def cautions(panel: Panel, days: int, evidence: Mapping[str, Any], *, unsealed: bool) -> list[str]:
-    """Warnings for a trial on `days` rows of `panel`, the gravest first."""
+def cautions(
+    panel: Panel, days: int, evidence: Mapping[str, Any], *, unsealed: bool, twins: Sequence[str] = ()
+) -> list[str]:
+    """Warnings for a trial on `days` rows of `panel`, the gravest first; `twins` are other names of the same data."""
     found = []
     strongest = max((abs(evidence.get(name) or 0.0) for name in ("ic", "rank_ic")), default=0.0)
     if strongest > LEAK_IC:
@@ -29,6 +31,7 @@ def cautions(panel: Panel, days: int, evidence: Mapping[str, Any], *, unsealed: 
         )
     if unsealed:
         found.append("this workspace was made unsealed: every result is in-sample")
+    found.extend(f"the same data as panel {name}, whose trials are not counted here" for name in twins)
     if panel.meta.get("survivorship_biased"):
         found.append("the panel holds survivors only: size, illiquidity and reversal look better than they were")
     if panel.meta.get("adjusted") is False:

@@ -96,7 +96,8 @@ class Examiner:
         factor = factor_values(expression, opened.seen)
         evidence = dict(self._panels.evidence(opened, factor, label.horizon, label.fill))
         refusal = too_few_names(evidence.get("coverage"))
-        warnings = cautions(opened.seen, opened.days, evidence, unsealed=self._unsealed)
+        twins = self._ledger.twins(opened.name, opened.panel.digest)
+        warnings = cautions(opened.seen, opened.days, evidence, unsealed=self._unsealed, twins=twins)
         return {
             **_asked(key, expression.digest, text, opened, label),
             "status": "evaluated" if refusal is None else "refused",

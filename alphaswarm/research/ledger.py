@@ -84,6 +84,12 @@ class Ledger:
         seen = select(trials.c.digest, trials.c.horizon, trials.c.fill).where(trials.c.panel == panel).distinct()
         return int(connection.execute(select(func.count()).select_from(seen.subquery())).scalar_one())
 
+    def twins(self, panel: str, panel_digest: str) -> list[str]:
+        """The other names under which the same data were tried; what was tried there is not in N."""
+        same = select(trials.c.panel).where(trials.c.panel_digest == panel_digest, trials.c.panel != panel)
+        with self._store.read() as connection:
+            return list(connection.execute(same.distinct().order_by(trials.c.panel)).scalars())
+
     def find(self, prefix: str) -> Trial:
         """The trial whose id begins so; else the newest of the expression whose digest does.
 
@@ -119,7 +125,7 @@ class Ledger:
             query = query.where(trials.c.status == status)
         if order == "strongest":
             strength = func.coalesce(func.abs(trials.c.rank_ic_t), -1.0)
-            query = query.order_by(strength.desc(), trials.c.id)
+            query = query.order_by(strength.desc(), trials.c.digest, trials.c.id)
         else:
             query = query.order_by(proposed)
         with self._store.read() as connection:

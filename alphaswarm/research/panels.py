@@ -90,6 +90,15 @@ class Panels:
         """What `factor` [rows seen, N] shows on the search window, as plain JSON."""
         return self._evaluator(opened, horizon, fill).evidence(factor).to_dict()
 
+    def check_label(self, opened: OpenPanel, horizon: int, fill: Fill) -> None:
+        """See that factors can be measured against this label.
+
+        Raises:
+            EvidenceInvalid: no label of this horizon ends inside the search window.
+            FieldNotFound: the panel lacks the price that the fill needs.
+        """
+        self._evaluator(opened, horizon, fill)
+
     def _looked_at(self, name: str, panel: Panel) -> OpenPanel:
         windows = self._fixed_windows(name, panel)
         rows = windows.search.rows(panel.dates)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from alphaswarm.core import DataInvalid, Panel, ProviderError, UnknownName
+from alphaswarm.core import DataInvalid, EvidenceInvalid, Panel, ProviderError, UnknownName
 from alphaswarm.research.pictures import NEAR
 from alphaswarm.research.trial import Trial, TrialWindow
 from alphaswarm.trading import DEFAULT_COST_BP
@@ -125,7 +125,7 @@ def collect(workspace: Workspace, run_id: str) -> ReportData:
     sheets: tuple[FactorSheet, ...] = ()
     try:
         panel = PanelFacts.of(run.panel, workspace.panel(run.panel))
-    except (UnknownName, ProviderError, DataInvalid) as error:
+    except (UnknownName, ProviderError, DataInvalid, EvidenceInvalid) as error:
         panel = PanelFacts(run.panel, caveats=(f"the panel can't be opened now: {error}",))
     if panel.digest == run.panel_digest:
         finalists = {finalist["trial"] for finalist in body["finalists"]}
@@ -155,6 +155,9 @@ def _sheets(workspace: Workspace, run: Run, shown: Sequence[Trial]) -> tuple[Fac
     from alphaswarm.evaluation import Evaluator
 
     seen, window = workspace.seen(run.panel), workspace.windows(run.panel).search
-    evaluator = Evaluator(seen, window, horizon=run.horizon, fill=cast("Fill", run.fill))
+    try:
+        evaluator = Evaluator(seen, window, horizon=run.horizon, fill=cast("Fill", run.fill))
+    except EvidenceInvalid:  # the window is shorter than the run's label
+        return ()
     factors = evaluate([trial.expression for trial in shown], seen)
     return tuple(FactorSheet(trial, evaluator.series(factor)) for trial, factor in zip(shown, factors, strict=True))

@@ -9,11 +9,23 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict
 from sqlalchemy import Connection, RowMapping, func, insert, select, update
 
-from alphaswarm.core import Clock, Store, StoreBusy, StoreError, UnknownName, canonical_json
+from alphaswarm.core import (
+    AlphaSwarmError,
+    Clock,
+    Reason,
+    Store,
+    StoreBusy,
+    StoreError,
+    UnknownName,
+    canonical_json,
+)
 from alphaswarm.research.lease import LEASE_SECONDS, Holder
 from alphaswarm.research.tables import runs, trials
 
 __all__ = ["Run", "Runs"]
+
+MAX_BUDGET = 1_000_000
+MAX_SEED = 2**63 - 1  # what the database keeps
 
 
 class Run(BaseModel):
@@ -65,7 +77,13 @@ class Runs:
         intent: str,
         config: Mapping[str, Any],
     ) -> Run:
-        """A new run, held from its first moment."""
+        """A new run, held from its first moment.
+
+        Raises:
+            AlphaSwarmError: a budget or seed that can't be.
+        """
+        _check_whole("budget", budget, 1, MAX_BUDGET)
+        _check_whole("seed", seed, 0, MAX_SEED)
         with self._store.write() as connection:
             number = 1 + (connection.execute(select(func.max(runs.c.number))).scalar() or 0)
             identifier = f"r{number:04d}"
@@ -219,3 +237,10 @@ class Runs:
 
     def _expiry(self) -> float:
         return self._clock.now().timestamp() + LEASE_SECONDS
+
+
+def _check_whole(name: str, value: int, least: int, most: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        raise AlphaSwarmError(
+            f"{name} must be a whole number from {least} to {most}, got {repr(value)[:40]}", Reason.ARGUMENT_INVALID
+        )

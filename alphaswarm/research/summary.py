@@ -49,7 +49,7 @@ def summarise(run: Run, candidates: Sequence[Trial], *, trials_total: int) -> Su
 
     least = hurdle(max(1, trials_total))
     measured = [trial for trial in candidates if trial.status == "evaluated"]
-    ranked = sorted(measured, key=lambda trial: (-_strength(trial), trial.id))
+    ranked = sorted(measured, key=lambda trial: (-_strength(trial), trial.digest, trial.id))
     finalists = [trial for trial in ranked if trial.rank_ic_t is not None and _strength(trial) >= least]
     missed = [trial for trial in ranked if trial not in finalists][:NEAR_MISSES]
     body = {

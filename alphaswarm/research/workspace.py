@@ -281,9 +281,16 @@ class Workspace:
         config: Mapping[str, Any] | None = None,
         fill: str = "close_t1",
     ) -> Run:
-        """A new run, held by this workspace until it is finished or the workspace is closed."""
+        """A new run, held by this workspace until it is finished or the workspace is closed.
+
+        Raises:
+            AlphaSwarmError: a horizon, fill, budget (1 to 1,000,000) or seed (0 to 2**63 - 1) that can't be.
+            EvidenceInvalid: the search window is too short for one label of this horizon.
+            FieldNotFound: the panel lacks the price that the fill needs.
+        """
+        label = Label(horizon, cast("Fill", fill))
         opened = self._panels.open(panel)
-        Label(horizon, cast("Fill", fill))
+        self._panels.check_label(opened, label.horizon, label.fill)
         return self._runs.start(
             panel=opened.name,
             panel_digest=opened.panel.digest,

@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from alphaswarm.core import ExpressionError, UnknownName
+from alphaswarm.data import Catalog
 from alphaswarm.research import Workspace
 
 
@@ -35,6 +38,33 @@ def test_n_ignores_the_digest_of_the_panel(workspace: Workspace) -> None:
         assert workspace._ledger.add(connection, {**row, "id": "0" * 64, "panel_digest": "1" * 64})
     assert workspace.trials_total("small") == 1
     assert len(workspace.trials(panel="small")) == 2
+
+
+def test_the_same_data_under_another_name_is_told(workspace: Workspace, tmp_path: Path, open_workspace) -> None:
+    catalog = Catalog(tmp_path / "home")
+    for name in ("small", "again", "third"):
+        catalog.add(name, workspace.panel("small"))
+    own = open_workspace("own", catalog=catalog)
+    first = own.evaluate("cs_rank(close)", panel="small")
+    second = own.evaluate("cs_rank(close)", panel="again")
+    third = own.evaluate("cs_rank(volume)", panel="third")
+    told = [[text for text in trial.warnings if "same data" in text] for trial in (first, second, third)]
+    assert told == [
+        [],
+        ["the same data as panel small, whose trials are not counted here"],
+        [f"the same data as panel {name}, whose trials are not counted here" for name in ("again", "small")],
+    ]
+    assert (first.trials_total, second.trials_total, third.trials_total) == (1, 1, 1)
+
+
+def test_equals_stand_in_the_order_of_their_expressions(workspace: Workspace) -> None:
+    trial = workspace.evaluate("cs_rank(close)", panel="small")
+    with workspace.store.write() as connection:
+        row = dict(workspace._ledger.row(connection, trial.id))
+        del row["seq"]
+        for identifier, digest in (("1", "c"), ("2", "a"), ("3", "b")):
+            workspace._ledger.add(connection, {**row, "id": identifier * 64, "digest": digest * 64, "rank_ic_t": 99.0})
+    assert [found.digest[0] for found in workspace.trials(panel="small", limit=3)] == ["a", "b", "c"]
 
 
 def test_a_trial_is_found_by_the_start_of_its_id_or_digest(workspace: Workspace) -> None:

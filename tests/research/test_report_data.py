@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sqlalchemy import update
 
 from alphaswarm.core import AlphaSwarmError, FixedClock, Panel, UnknownName
 from alphaswarm.data import synthetic_market
@@ -16,6 +17,7 @@ from alphaswarm.evaluation import Evaluator, hurdle
 from alphaswarm.research import TrialWindow, Workspace, write_report
 from alphaswarm.research.report import render
 from alphaswarm.research.report_data import PanelFacts, collect
+from alphaswarm.research.tables import runs
 
 ALPHA = "-ts_mean(returns, 3)"
 TEXTS = (
@@ -185,6 +187,26 @@ def test_a_panel_that_is_gone_gives_no_pictures(workspace: Workspace, tmp_path: 
     html = render(data)
     assert "The panel can&#39;t be opened now: unknown panel" in html
     assert "Nobody said" not in html
+
+
+def test_a_run_whose_label_is_longer_than_the_window_has_no_sheets(workspace: Workspace) -> None:
+    run = search(workspace)
+    with workspace.store.write() as connection:  # as an older version began it
+        connection.execute(update(runs).values(horizon=252))
+    data = collect(workspace, run)
+    assert data.sheets == ()
+    assert len(data.trials) == len(TEXTS)
+    assert "7 tried" in render(data)
+
+
+def test_data_that_left_the_search_window_give_no_pictures(workspace: Workspace, tmp_path: Path) -> None:
+    run = search(workspace)
+    later = Market()
+    later.panel = replace(later.panel, dates=later.panel.dates + np.timedelta64(9_000, "D"))
+    with Workspace.open(tmp_path / "work", clock=FixedClock(), catalog=later) as opened:
+        data = collect(opened, run)
+    assert data.sheets == ()
+    assert "has no day in it now" in data.panel.caveats[0]
 
 
 def test_an_unknown_run_is_refused_and_nothing_is_written(workspace: Workspace) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import update
 
-from alphaswarm.core import AlphaSwarmError, FixedClock, StoreBusy, StoreError, UnknownName
+from alphaswarm.core import AlphaSwarmError, EvidenceInvalid, FixedClock, Reason, StoreBusy, StoreError, UnknownName
 from alphaswarm.research import Workspace
 from alphaswarm.research.lease import LEASE_SECONDS, Holder
 from alphaswarm.research.tables import runs
@@ -57,6 +57,32 @@ def test_a_run_can_not_be_asked_for_a_label_that_is_none(workspace: Workspace) -
     with pytest.raises(AlphaSwarmError, match="horizon"):
         workspace.start_run(**ASKED, horizon=0)
     assert workspace.runs() == []
+
+
+def test_a_run_whose_label_does_not_fit_the_window_is_not_begun(workspace: Workspace) -> None:
+    with pytest.raises(EvidenceInvalid, match=r"at least horizon \+ 2 = 202 rows"):
+        workspace.start_run(**ASKED, horizon=200)  # the search window has 180 rows
+    assert workspace.runs() == []
+    assert workspace.start_run(**ASKED, horizon=178).id == "r0001"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(("budget", value) for value in (0, -1, 1_000_001, True, 2.0)),
+        *(("seed", value) for value in (-1, 2**63, 10**30, False, "7")),
+    ],
+)
+def test_budget_and_seed_are_numbers_that_can_be_kept(workspace: Workspace, name: str, value: object) -> None:
+    with pytest.raises(AlphaSwarmError, match=f"{name} must be a whole number from ") as caught:
+        workspace.start_run(**{**ASKED, name: value})
+    assert caught.value.reason is Reason.ARGUMENT_INVALID
+    assert workspace.runs() == []
+
+
+def test_the_largest_budget_and_seed_are_kept(workspace: Workspace) -> None:
+    run = workspace.start_run(**{**ASKED, "budget": 1_000_000, "seed": 2**63 - 1})
+    assert (run.budget, run.seed) == (1_000_000, 2**63 - 1)
 
 
 def test_one_holder_at_a_time_in_one_process(open_workspace: Open, clock: FixedClock) -> None:

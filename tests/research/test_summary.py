@@ -68,6 +68,21 @@ def test_finalists_are_over_the_hurdle_of_all_trials_ever() -> None:
     assert body["verdict"] == "search evidence only, not judged: 16 proposed, 2 with |RankIC t| >= 3.34 (N = 60)"
 
 
+def test_equals_stand_in_the_order_of_their_expressions() -> None:
+    """The trial id hangs on the panel's digest, and must not decide who is shown first."""
+    names = ["c", "a", "b"]
+    ranked = [
+        summarise(
+            RUN,
+            [trial(name, 4.0, id=f"{place}{name}", digest=name) for name, place in zip(names, ids, strict=True)],
+            trials_total=3,
+        ).body
+        for ids in ("123", "321")
+    ]
+    assert [[row["digest"] for row in body["finalists"]] for body in ranked] == [["a", "b", "c"]] * 2
+    assert [[name[1] for name in body["ranked"]] for body in ranked] == [["a", "b", "c"]] * 2
+
+
 def test_a_run_without_candidates() -> None:
     body = summarise(RUN, [], trials_total=0).body
     assert (body["candidates"], body["finalists"], body["near_misses"], body["window"]) == ([], [], [], None)
