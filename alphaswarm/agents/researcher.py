@@ -17,7 +17,7 @@ from langgraph.errors import GraphDrained
 from langgraph.graph import END, START, StateGraph
 from langgraph.runtime import RunControl
 
-from alphaswarm.agents.checkpoint import forget_old, open_checkpoint
+from alphaswarm.agents.checkpoint import DamagedCheckpoint, forget_old, open_checkpoint, set_aside_damaged
 from alphaswarm.agents.critic import criticise
 from alphaswarm.agents.proposers.base import ProposalRequest, Proposer
 from alphaswarm.agents.state import Candidate, RunState
@@ -133,27 +133,42 @@ class AlphaResearcher:
             goes on when called again.
 
         Raises:
-            ProviderError, StoreError: the surroundings failed; the run can be resumed.
+            ProviderError, StoreError: the surroundings failed; the run can be resumed. A damaged checkpoint
+                is no such failure: it is set aside, and the ledger knows what was evaluated.
             SpecInvalid: the checkpoint belongs to a run with another configuration.
         """
         await self._tools.check()
         await self._proposer.start()
         try:
+            aside = await set_aside_damaged(self._checkpoint, self._read)
             async with open_checkpoint(self._checkpoint) as saver:
-                return await self._run_on(saver)
+                return await self._run_on(saver, aside)
         finally:
             await self._proposer.close()
 
-    async def _run_on(self, saver: AsyncSqliteSaver) -> dict[str, Any]:
+    @property
+    def _where(self) -> RunnableConfig:
+        return {"configurable": {"thread_id": self._run}, "recursion_limit": 1_000_000}
+
+    async def _read(self, saver: AsyncSqliteSaver) -> None:
+        """See that the state can be read, and has the parts it should have."""
+        state = (await self._graph(saver).aget_state(self._where)).values
+        if state and any(type(state.get(name)) is not type(value) for name, value in self._initial().items()):
+            raise DamagedCheckpoint(f"the checkpoint must hold {', '.join(self._initial())}")
+
+    async def _run_on(self, saver: AsyncSqliteSaver, aside: Path | None) -> dict[str, Any]:
         self._saver = saver
-        graph = self._graph(saver)
-        where: RunnableConfig = {"configurable": {"thread_id": self._run}, "recursion_limit": 1_000_000}
+        graph, where = self._graph(saver), self._where
         before = await graph.aget_state(where)
         self._check_same(before.values)
         known: RunState = before.values or self._initial()  # type: ignore[assignment]
-        self._tell("start", known, notice=self._proposer.notice, resumed=bool(before.values))
+        notice = self._proposer.notice
+        if aside is not None:
+            notice += f"; its checkpoint was damaged and is now {aside.name}, the run begins again from the ledger"
+        self._tell("start", known, notice=notice, resumed=bool(before.values))
         outcome, message = "", ""
-        if before.next or not before.values:
+        # Not `before.next`: it leaves out a node whose writes were kept but not yet its checkpoint.
+        if not before.values.get("outcome"):
             try:
                 await graph.ainvoke(None if before.values else known, where, durability="sync", control=self._control)
             except GraphDrained:

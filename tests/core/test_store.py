@@ -116,9 +116,14 @@ def test_a_file_that_is_gone_acknowledges_nothing(store: Store, tmp_path: Path, 
         assert connection.execute(select(things.c.name)).scalars().all() == ["a"]
 
 
-def test_a_relative_path_and_memory_are_told_apart_from_a_lost_file(tmp_path: Path) -> None:
+def test_a_relative_path_and_memory_are_told_apart_from_a_lost_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "elsewhere").mkdir()
     for url in ("s.db", "sqlite://", "sqlite:///:memory:"):
+        monkeypatch.chdir(tmp_path)
         store = Store(url)
+        monkeypatch.chdir(tmp_path / "elsewhere")
         with store.write() as connection:
             connection.execute(insert(things).values(name="a"))
         store.close()
