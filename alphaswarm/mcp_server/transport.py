@@ -62,17 +62,22 @@ def read_message(line: bytes) -> JSONRPCMessage:
     if len(line) > MAX_LINE:
         return _refused(None, INVALID_REQUEST, f"a message must be at most {MAX_LINE} bytes")
     with suppress(ValidationError):
-        return jsonrpc_message_adapter.validate_json(line, by_name=False)
+        message = jsonrpc_message_adapter.validate_json(line, by_name=False)
+        if not isinstance(message, JSONRPCNotification):
+            return message
     try:
         found = clean(json.loads(line.decode("utf-8", "replace"), parse_constant=_no_constant))
     except (ValueError, RecursionError):
         return _refused(None, PARSE_ERROR, "a message must be one line of valid JSON")
     try:
-        return jsonrpc_message_adapter.validate_python(found, by_name=False)
+        message = jsonrpc_message_adapter.validate_python(found, by_name=False)
     except ValidationError:
         identity = found.get("id") if isinstance(found, dict) else None
         known = identity if isinstance(identity, int | str) and not isinstance(identity, bool) else None
         return _refused(known, INVALID_REQUEST, "a message must be one JSON-RPC 2.0 object")
+    if isinstance(message, JSONRPCNotification) and "id" in found:  # the SDK takes no notice of such an id
+        return _refused(None, INVALID_REQUEST, "the id of a request must be a whole number or text")
+    return message
 
 
 def _no_constant(name: str) -> Any:

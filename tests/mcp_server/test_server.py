@@ -156,6 +156,8 @@ def test_an_unknown_tool_lists_the_tools(ask: Callable[..., Any]) -> None:
         ({}, "expression: Field required"),
         ({"expression": FORMULA, "horizon": 0}, "horizon: Input should be greater than or equal to 1, got 0"),
         ({"expression": FORMULA, "horizon": 1.5}, "horizon: Input should be a valid integer"),
+        ({"expression": FORMULA, "horizon": True}, "horizon: Value error, must be a JSON number, got True"),
+        ({"expression": FORMULA, "horizon": "5"}, "horizon: Value error, must be a JSON number, got '5'"),
         ({"expression": FORMULA, "fill": "vwap"}, "fill: Input should be 'close_t1' or 'open_t1', got 'vwap'"),
         ({"expression": 7}, "expression: Input should be a valid string, got 7"),
         ({"expression": FORMULA, "pannel": "small"}, "no argument 'pannel'; valid: expression, panel"),

@@ -102,6 +102,10 @@ def test_every_malformed_line_is_answered_and_the_server_lives(process: subproce
         (b'{"jsonrpc": "2.0", "id": 7, "method": 5}', 7, -32600),
         (b'{"jsonrpc": "2.0", "id": "a", "method": "x", "params": [1]}', "a", -32600),
         (b'{"jsonrpc": "2.0", "id": true}', None, -32600),
+        *(
+            (b'{"jsonrpc": "2.0", "id": %s, "method": "tools/list"}' % identity, None, -32600)
+            for identity in (b"null", b"1.5", b"true", b"[1]", b"{}", b'null, "params": {"x": "\\ud800"}')
+        ),
         (b"[]", None, -32600),
         (b'"text"', None, -32600),
         (b'{"jsonrpc": "2.0", "id": NaN, "method": "x\xff"}', None, -32700),
@@ -151,7 +155,8 @@ def test_a_closed_client_does_not_kill_the_writer(process: subprocess.Popen[byte
 
 def test_valid_lines_pass_unchanged() -> None:
     assert read_message(b'{"jsonrpc":"2.0","id":1,"method":"m"}') == JSONRPCRequest(jsonrpc="2.0", id=1, method="m")
-    assert isinstance(read_message(b'{"jsonrpc":"2.0","method":"m"}'), JSONRPCNotification)
+    for params in (b"", b',"params":{"id":null}', b',"params":{"x":"\\ud800"}'):
+        assert isinstance(read_message(b'{"jsonrpc":"2.0","method":"m"%s}' % params), JSONRPCNotification)
     raw = read_message('{"jsonrpc":"2.0","id":1,"method":"m","params":{"é":"\U0001f600"}}'.encode())
     assert isinstance(raw, JSONRPCRequest)
     assert raw.params == {"é": "\U0001f600"}

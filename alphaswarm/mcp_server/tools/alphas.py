@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BaseModel, Field
 from alphaswarm.core.errors import ExpressionError, FieldNotFound
 from alphaswarm.mcp_server.desk import Desk
 from alphaswarm.mcp_server.paging import MAX_ANSWER, cut, size
-from alphaswarm.mcp_server.tools.base import tool
+from alphaswarm.mcp_server.tools.base import NUMBER, tool
 from alphaswarm.mcp_server.tools.catalog import PanelName, known_panel
 from alphaswarm.research.trial import Trial
 
@@ -104,7 +104,7 @@ async def evaluate(
     context: Context,
     expression: Expression,
     panel: PanelName = None,
-    horizon: Annotated[int, Field(ge=1, le=252, description="days of the forward return")] = 5,
+    horizon: Annotated[int, Field(ge=1, le=252, description="days of the forward return"), NUMBER] = 5,
     fill: Annotated[
         Literal["close_t1", "open_t1"], Field(description="decided at close t, filled at close or open t+1")
     ] = "close_t1",
@@ -144,7 +144,7 @@ async def search(
     context: Context,
     text: Annotated[Plain, Field(description="words or a formula", min_length=1, max_length=2000)],
     corpus: Annotated[Corpus, Field(description="which memory")] = "alpha_factors",
-    k: Annotated[int, Field(ge=1, le=50, description="most results")] = 5,
+    k: Annotated[int, Field(ge=1, le=50, description="most results"), NUMBER] = 5,
     as_of: Annotated[
         str | None, Field(description="only what was known on this date, YYYY-MM-DD", pattern=r"^\d{4}-\d{2}-\d{2}$")
     ] = None,

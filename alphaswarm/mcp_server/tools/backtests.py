@@ -13,7 +13,7 @@ from alphaswarm.core.errors import ExpressionError, FieldNotFound, UnknownName
 from alphaswarm.core.summary import canonical_json
 from alphaswarm.mcp_server.desk import Desk
 from alphaswarm.mcp_server.tools.alphas import Expression, Plain
-from alphaswarm.mcp_server.tools.base import tool
+from alphaswarm.mcp_server.tools.base import NUMBER, tool
 from alphaswarm.mcp_server.tools.catalog import PanelName, known_panel
 from alphaswarm.research.trial import TrialWindow, trial_key
 
@@ -73,9 +73,9 @@ async def start(
     context: Context,
     expression: Expression,
     panel: PanelName = None,
-    horizon: Annotated[int, Field(ge=1, le=252, description="days each position is held")] = 5,
-    cost_bp: Annotated[float, Field(ge=0, le=1000, description="cost of one trade in basis points")] = 5,
-    wait_s: Annotated[float, Field(ge=0, description="seconds to wait, at most 25")] = 20,
+    horizon: Annotated[int, Field(ge=1, le=252, description="days each position is held"), NUMBER] = 5,
+    cost_bp: Annotated[float, Field(ge=0, le=1000, description="cost of one trade in basis points"), NUMBER] = 5,
+    wait_s: Annotated[float, Field(ge=0, description="seconds to wait, at most 25"), NUMBER] = 20,
 ) -> BacktestAnswer:
     """Run it, or join the same one that runs already."""
 
@@ -96,9 +96,9 @@ async def get(
     desk: Desk,
     context: Context,
     id: Annotated[Plain, Field(description="id of the backtest, or its first characters", min_length=4, max_length=64)],  # noqa: A002
-    wait_s: Annotated[float, Field(ge=0, description="seconds to wait, at most 25")] = 0,
-    limit: Annotated[int, Field(ge=0, le=MAX_ROWS, description="rows of the curve; 0 for a thinned whole")] = 0,
-    offset: Annotated[int, Field(ge=0, description="first row, with a limit")] = 0,
+    wait_s: Annotated[float, Field(ge=0, description="seconds to wait, at most 25"), NUMBER] = 0,
+    limit: Annotated[int, Field(ge=0, le=MAX_ROWS, description="rows of the curve; 0 for a thinned whole"), NUMBER] = 0,
+    offset: Annotated[int, Field(ge=0, description="first row, with a limit"), NUMBER] = 0,
 ) -> BacktestAnswer:
     """The stored record, or how far the job is."""
     job = desk.find_job(id)

@@ -9,13 +9,24 @@ from typing import Any
 
 from mcp.server.mcpserver.tools import Tool
 from mcp_types import ToolAnnotations
+from pydantic import BeforeValidator
 
 from alphaswarm.core.registry import Registry
 from alphaswarm.mcp_server.desk import Desk
 
-__all__ = ["TOOLS", "ToolSpec", "flat_schema", "tool"]
+__all__ = ["NUMBER", "TOOLS", "ToolSpec", "flat_schema", "tool"]
 
 ID_KEY = "alphaswarm/id"
+
+
+def _number(value: Any) -> Any:
+    if isinstance(value, bool | str):
+        raise ValueError("must be a JSON number")
+    return value
+
+
+# Behind the field of every number: true is not 1 and "5" is not 5; 5.0 is whole, as JSON Schema has it.
+NUMBER = BeforeValidator(_number)
 
 
 @dataclass(frozen=True)

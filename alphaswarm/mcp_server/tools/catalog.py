@@ -12,7 +12,7 @@ from alphaswarm.dsl.operators import operators
 from alphaswarm.mcp_server.desk import Desk
 from alphaswarm.mcp_server.grammar import language_limits, operator_lines, syntax_text
 from alphaswarm.mcp_server.paging import cut
-from alphaswarm.mcp_server.tools.base import tool
+from alphaswarm.mcp_server.tools.base import NUMBER, tool
 
 if TYPE_CHECKING:
     from alphaswarm.data import PanelInfo
@@ -68,8 +68,8 @@ async def describe(
     context: Context,
     panel: PanelName = None,
     section: Annotated[Section, Field(description="what to describe")] = "overview",
-    limit: Annotated[int, Field(ge=1, le=500, description="most entries on a page")] = 200,
-    offset: Annotated[int, Field(ge=0, description="entries to skip")] = 0,
+    limit: Annotated[int, Field(ge=1, le=500, description="most entries on a page"), NUMBER] = 200,
+    offset: Annotated[int, Field(ge=0, description="entries to skip"), NUMBER] = 0,
 ) -> CatalogPage:
     """One page of the catalog."""
     return await desk.run(lambda workspace: _page(workspace, panel, section, limit, offset), context, lane="read")

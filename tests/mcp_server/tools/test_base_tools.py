@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 import pytest
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, ValidationError
 
 from alphaswarm.core import UnknownName
 from alphaswarm.mcp_server.desk import Desk
@@ -87,6 +87,30 @@ def test_binding_hides_the_desk_and_forbids_what_is_not_declared() -> None:
     assert bound.title == "data.alphas.validate"
     assert bound.name == "data_alphas_validate"
     assert TOOLS["data.alphas.validate"].bind(Desk(lambda: None), dotted=True).name == "data.alphas.validate"
+
+
+def test_no_number_is_read_from_text_or_from_a_truth_value() -> None:
+    seen = 0
+    for identity in TOOLS:
+        bound = TOOLS[identity].bind(Desk(lambda: None))
+        for name, schema in bound.parameters["properties"].items():
+            if schema.get("type") not in {"integer", "number"}:
+                continue
+            seen += 1
+            for value in (True, False, "5", "5.0", " 5", None):
+                assert name in refused(bound, {name: value}), f"{identity}: {name}={value!r}"
+            for value in (5, 5.0):
+                assert name not in refused(bound, {name: value}), f"{identity}: {name}={value!r}"
+    assert seen == 10
+
+
+def refused(bound: Any, arguments: dict[str, Any]) -> set[str]:
+    """The arguments that are refused."""
+    try:
+        bound.fn_metadata.arg_model.model_validate(arguments)
+    except ValidationError as error:
+        return {str(problem["loc"][0]) for problem in error.errors()}
+    return set()
 
 
 def test_descriptions_are_there_and_short() -> None:
