@@ -8,6 +8,7 @@ The rules, beyond the count of arguments:
 - A group name stands in a group slot and nowhere else.
 - Windows and lags are integer literals 1..504; a statistic that needs more rows says how many.
 - A lag of 0 or less, and a field named like a label, would read the future: `Reason.LOOKAHEAD`.
+- On a panel, the estimated cost (cells x window, see `cost`) keeps to a budget.
 - What ranges over time, the day or a group needs a field in each series; only cell-by-cell operators and
   ``trade_when`` take constants. A constant part must have a finite value, and the whole must name a field.
 """
@@ -21,6 +22,7 @@ from typing import NoReturn
 
 from alphaswarm.core.errors import ExpressionError, Reason, UnknownField, near
 from alphaswarm.core.panel import LABEL_NAME, Panel
+from alphaswarm.dsl.cost import budget, cost
 from alphaswarm.dsl.expr import Expr, call, count_of, field, is_truth, number_text, plain_call, render
 from alphaswarm.dsl.limits import MAX_BYTES, MAX_DEPTH, MAX_LOOKBACK, MAX_NODES, MAX_WINDOW
 from alphaswarm.dsl.operators import OPERATORS
@@ -55,6 +57,8 @@ def check(expr: Expr, panel: Panel | None = None) -> Expr:
     Raises:
         ExpressionError: the first broken rule, with the column in ``str(expr)``.
         UnknownField: the panel lacks a field or group (an `ExpressionError` and a `FieldNotFound`).
+
+    What is sound but mixes units is no error: `warnings_of` names it.
     """
     fault = _size_fault(expr)
     if fault:  # before anything walks or prints the tree
@@ -71,6 +75,9 @@ def check(expr: Expr, panel: Panel | None = None) -> Expr:
         _refuse(expr, expr, fault)
     if panel is not None:
         _check_names(expr, panel)
+        fault = _cost_fault(bind(expr, panel), panel.shape)
+        if fault:
+            _refuse(expr, expr, fault)
     return expr
 
 
@@ -132,6 +139,18 @@ def _size_fault(expr: Expr) -> Fault | None:
         if got > limit:
             return Fault(f"an expression has at most {limit} {what}, got {got}", Reason.DSL_TOO_LARGE)
     return None
+
+
+def _cost_fault(expr: Expr, shape: tuple[int, int]) -> Fault | None:
+    """Sound, but more work on this panel than one expression may ask for."""
+    needed, allowed = cost(expr, shape), budget(shape)
+    if needed <= allowed:
+        return None
+    message = (
+        f"an expression may take at most {allowed:.2g} operations on {shape[0]} x {shape[1]} cells, "
+        f"this one is estimated at {needed:.2g} (cells x window)"
+    )
+    return Fault(message, Reason.DSL_TOO_LARGE, "use shorter windows, or fewer of them")
 
 
 def _slot_fault(operator: Operator, index: int, argument: Expr) -> Fault | None:
