@@ -12,17 +12,15 @@ arguments that were given.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import NoReturn
 
 from alphaswarm.core.errors import ExpressionError, Reason, near
 from alphaswarm.dsl.check import Fault, call_fault, label_fault, whole_fault
-from alphaswarm.dsl.constants import EXACT
 from alphaswarm.dsl.dialects import NATIVE, Dialect, Infix, Word, dialect_of
-from alphaswarm.dsl.dialects.dialect import WHOLE
-from alphaswarm.dsl.expr import KEYWORDS, NAME, Expr, count_of, group, is_truth, number, number_text, plain_call
+from alphaswarm.dsl.dialects.binding import INTEGER, Operand, bind, shortened, written
+from alphaswarm.dsl.expr import KEYWORDS, NAME, Expr, count_of, group, number, number_text, plain_call
 from alphaswarm.dsl.expr import field as field_node
 from alphaswarm.dsl.hints import instead_of
 from alphaswarm.dsl.lexer import Token, TokenKind, tokens
@@ -33,7 +31,6 @@ from alphaswarm.dsl.signature import Operator, SlotKind
 __all__ = ["Translation", "parse", "translate"]
 
 _CHOICE = 0.5  # how tightly ``c ? x : y`` binds: looser than every operator, tighter than a bracket
-_INTEGER = re.compile(r"-?[0-9]+", re.ASCII)
 
 
 def parse(text: str, dialect: str = "native") -> Expr:
@@ -81,15 +78,6 @@ def translate(text: str, dialect: str) -> Translation:
 
 
 @dataclass(slots=True)
-class _Operand:
-    """A finished part: where it starts, and how it was written if it is a number written out."""
-
-    node: Expr
-    column: int
-    literal: str = ""
-
-
-@dataclass(slots=True)
 class _Open:
     """What still waits for its right end: an operator, a bracket (no operator) or a call."""
 
@@ -115,7 +103,7 @@ class _Reader:
         text: str,
         dialect: Dialect,
         given: Sequence[Token] | None = None,
-        bound: Mapping[str, _Operand] | None = None,
+        bound: Mapping[str, Operand] | None = None,
     ) -> None:
         self.text = text
         self.dialect = dialect
@@ -123,7 +111,7 @@ class _Reader:
         self.bound = bound
         self.notes: list[str] = []
         self.place = 0
-        self.operands: list[_Operand] = []
+        self.operands: list[Operand] = []
         self.open: list[_Open] = []
         self.above = 0  # open operators and calls: the nodes that will stand above the next leaf
         self.brackets = 0
@@ -139,7 +127,7 @@ class _Reader:
             self.refuse(1, fault.message, fault.reason, fault.hint)
         return expr
 
-    def read_part(self) -> _Operand:
+    def read_part(self) -> Operand:
         """All tokens as one operand, which may be a part of an expression."""
         while True:
             self.operand()
@@ -224,7 +212,7 @@ class _Reader:
     def leaf(self, node: Expr, column: int, literal: str = "") -> None:
         """Take a leaf: `push` has made sure that it is not too deep."""
         self.count(column)
-        self.operands.append(_Operand(node, column, literal))
+        self.operands.append(Operand(node, column, literal))
 
     def name(self, token: Token) -> None:
         """A bare name: an argument, a field, or a group once its slot is known."""
@@ -285,7 +273,7 @@ class _Reader:
             message = f"{token.text} takes {count_of(operator)}, got 0"
             self.refuse(token.column, message, Reason.DSL_ARITY, f"write {operator.signature}")
         if self.tokens[self.place].text == ")":
-            self.refuse(token.column, f"{token.text} got no argument", Reason.DSL_ARITY, _written(words))
+            self.refuse(token.column, f"{token.text} got no argument", Reason.DSL_ARITY, written(words))
 
     def instead(self, name: str) -> str:
         """What to write instead of the unknown operator `name`."""
@@ -344,7 +332,7 @@ class _Reader:
             message = f"expected , or ) after an option, got {self.shown(end)}"
             self.refuse(end.column, message, hint="an option is one number, the last of a call")
         written = entry.operator.option(token.text) if entry.operator else None
-        if written and written.whole and not _INTEGER.fullmatch(value.text):
+        if written and written.whole and not INTEGER.fullmatch(value.text):
             message = f"{token.text} must be an integer literal, got {value.text}"
             self.refuse(value.column, message, Reason.DSL_WINDOW, f"digits only, as in {token.text}=5")
         entry.options[token.text] = -float(value.text) if sign else float(value.text)
@@ -393,7 +381,7 @@ class _Reader:
         else:
             self.take_word(entry, parts)
 
-    def build(self, entry: _Open, operator: Operator, parts: list[_Operand], column: int) -> None:
+    def build(self, entry: _Open, operator: Operator, parts: list[Operand], column: int) -> None:
         """Make the node of a finished operator or call."""
         self.above -= 1
         parts = self.take_positional_options(entry, operator, parts)
@@ -410,9 +398,9 @@ class _Reader:
             node = plain_call(target, (field_node(source), *args), options)
         else:
             node = plain_call(operator.name, args, options)
-        self.operands.append(_Operand(self.within_caps(node, entry.column), column))
+        self.operands.append(Operand(self.within_caps(node, entry.column), column))
         if self.bound is not None:
-            self.operands[-1] = _shortened(self.operands[-1])
+            self.operands[-1] = shortened(self.operands[-1])
 
     def within_caps(self, node: Expr, column: int) -> Expr:
         """`node`, unless it is too large."""
@@ -428,35 +416,23 @@ class _Reader:
 
     # -- words of other dialects ---------------------------------------------------------------------
 
-    def take_word(self, entry: _Open, parts: list[_Operand]) -> None:
+    def take_word(self, entry: _Open, parts: list[Operand]) -> None:
         """Put the native formula of a finished call in its place."""
         self.above -= 1
         options = {
-            name: _Operand(number(value), entry.columns[name], number_text(value))
+            name: Operand(number(value), entry.columns[name], number_text(value))
             for name, value in entry.options.items()
         }
-        shaped = [(word, bound) for word in entry.words if (bound := _bound(word, entry.column, parts, options))]
-        if not shaped:
-            name = entry.words[0].name
+        given = bind(entry.words, entry.column, parts, options, floors=self.dialect.floors)
+        if given is None:
             got = f"{len(parts)} argument{'' if len(parts) == 1 else 's'}"
             got += f" and {', '.join(options)}" if options else ""
-            self.refuse(entry.column, f"{name} does not take {got}", Reason.DSL_ARITY, _written(entry.words))
-        word, bound = next((one for one in shaped if _fits(*one)), shaped[-1])
-        for name in WHOLE & bound.keys() if self.dialect.floors else ():
-            bound[name] = self.floored(bound[name])
-        self.expand(word, bound, entry.column)
+            message = f"{entry.words[0].name} does not take {got}"
+            self.refuse(entry.column, message, Reason.DSL_ARITY, written(entry.words))
+        self.notes.extend(given.notes)
+        self.expand(given.word, given.arguments, entry.column)
 
-    def floored(self, part: _Operand) -> _Operand:
-        """A fraction as the whole number below it, at least 1."""
-        value = part.node.value
-        if not part.literal or _INTEGER.fullmatch(part.literal) or value <= 0:
-            return part
-        whole = max(1, int(value))
-        if whole != value:
-            self.notes.append(f"column {part.column}: {part.literal} rows are read as {whole}")
-        return replace(part, node=number(whole), literal=str(whole))
-
-    def expand(self, word: Word, bound: Mapping[str, _Operand], column: int) -> None:
+    def expand(self, word: Word, bound: Mapping[str, Operand], column: int) -> None:
         """Read the native formula of `word` as if it stood in the text, at the column of the call."""
         if word.note:
             read_as = "" if word.native == word.signature else f" is {word.native}"
@@ -471,9 +447,9 @@ class _Reader:
             raise ExpressionError(
                 error.message, text=self.text, column=error.column, reason=error.reason, hint=hint
             ) from None
-        self.operands.append(_Operand(self.within_caps(node, column), column))
+        self.operands.append(Operand(self.within_caps(node, column), column))
 
-    def take_positional_options(self, entry: _Open, operator: Operator, parts: list[_Operand]) -> list[_Operand]:
+    def take_positional_options(self, entry: _Open, operator: Operator, parts: list[Operand]) -> list[Operand]:
         """Move literals behind the slots to the options that may be given by place."""
         least = len(operator.slots)
         by_place = [option for option in operator.options if option.positional]
@@ -492,11 +468,11 @@ class _Reader:
         is_group = operator.slot(index).kind is SlotKind.GROUP and node.kind == "field"
         return group(node.name) if is_group else node
 
-    def written_fault(self, operator: Operator, parts: list[_Operand]) -> Fault | None:
+    def written_fault(self, operator: Operator, parts: list[Operand]) -> Fault | None:
         """An integer slot takes digits, not a number that happens to be whole."""
         for index, part in enumerate(parts):
             slot = operator.slot(index)
-            if slot.kind.whole and not _INTEGER.fullmatch(part.literal):
+            if slot.kind.whole and not INTEGER.fullmatch(part.literal):
                 reason = Reason.DSL_KIND if slot.kind is SlotKind.INTEGER else Reason.DSL_WINDOW
                 got = part.literal or "a computed one"
                 message = f"{slot.name} of {operator.name} must be an integer literal, got {got}"
@@ -506,43 +482,3 @@ class _Reader:
     def refuse(self, column: int, message: str, reason: Reason = Reason.DSL_SYNTAX, hint: str = "") -> NoReturn:
         """Give up at `column`."""
         raise ExpressionError(message, text=self.text, column=column, reason=reason, hint=hint)
-
-
-def _written(words: Sequence[Word]) -> str:
-    return f"write {' or '.join(word.signature for word in words)}"
-
-
-def _bound(word: Word, column: int, parts: Sequence[_Operand], options: Mapping[str, _Operand]) -> dict[str, _Operand]:
-    """The arguments by parameter, nothing where their count or names are not those of `word`."""
-    names = list(word.parameters)
-    bound = dict(zip(names, parts, strict=False)) | dict(options)
-    if len(parts) > len(names) or len(bound) < len(parts) + len(options) or not bound.keys() <= set(names):
-        return {}
-    for name, default in word.parameters.items():
-        if name not in bound:
-            if not default:
-                return {}
-            bound[name] = _Operand(number(float(default)), column, default)
-    return bound
-
-
-def _fits(word: Word, bound: Mapping[str, _Operand]) -> bool:
-    """Whether whole numbers stand where `word` has them, and the values that it is for."""
-    whole = all(
-        _INTEGER.fullmatch(bound[name].literal) and bound[name].node.value >= 1 for name in WHOLE & bound.keys()
-    )
-    return whole and all(_is(bound[name].node, value) for name, value in word.only.items())
-
-
-def _is(node: Expr, value: float | str) -> bool:
-    return node.name == value if isinstance(value, str) else node.kind == "number" and node.value == value
-
-
-def _shortened(part: _Operand) -> _Operand:
-    """A part of a word's formula, with numbers folded and ``c > 0`` of a condition as the condition."""
-    node = part.node
-    if node.op in EXACT and all(argument.kind == "number" for argument in node.args) and node.constant is not None:
-        return replace(part, node=number(node.constant), literal=number_text(node.constant))
-    if node.op == "gt" and node.args[0].condition and is_truth(node.args[1]) and node.args[1].value == 0:
-        return replace(part, node=node.args[0])
-    return part
