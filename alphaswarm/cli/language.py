@@ -20,14 +20,26 @@ __all__ = ["library", "operators"]
 
 
 def operators(
+    dialect: Annotated[str, typer.Option("--dialect", help="Whose words: native, worldquant or qlib.")] = "native",
     as_json: JsonOption = False,
-    markdown: Annotated[bool, typer.Option("--markdown", help="Print the page docs/operators.md.")] = False,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print the page of the documentation.")] = False,
 ) -> None:
-    """The words of the language, with an example each."""
+    """The words of the language, with an example each; or of another, with what they are natively."""
     from alphaswarm.dsl import operators as table
-    from alphaswarm.dsl.manual import operator_facts, operators_markdown
+    from alphaswarm.dsl.dialects import dialect_of
+    from alphaswarm.dsl.manual import dialect_markdown, operator_facts, operators_markdown
 
-    if markdown:
+    chosen = dialect_of(dialect)
+    words = [word for rows in (chosen.words or {}).values() for word in rows]
+    if words and markdown:
+        print(dialect_markdown(chosen), end="")
+    elif words and as_json:
+        print_json(
+            {"operators": [{"signature": word.shown, "native": word.native, "note": word.note} for word in words]}
+        )
+    elif words:
+        print_table(("operator", "native", "note"), [(word.shown, word.native, word.note) for word in words])
+    elif markdown:
         print(operators_markdown(), end="")
     elif as_json:
         print_json({"operators": [operator_facts(row) for row in table().values()]})

@@ -114,11 +114,11 @@ def tokens(text: str, lexicon: Lexicon = NATIVE_LEXICON) -> list[Token]:
     """
     if len(text) > MAX_BYTES:
         message = f"an expression has at most {MAX_BYTES} bytes, got {len(text)}"
-        _refuse(text, MAX_BYTES + 1, message, Reason.DSL_TOO_LARGE)
+        _refuse(text, MAX_BYTES + 1, message, Reason.DSL_TOO_LARGE, "use a smaller formula")
     foreign = _FOREIGN.search(text)
     if foreign:
         message = f"only printable ASCII is read, got U+{ord(foreign.group()):04X}"
-        _refuse(text, foreign.start() + 1, message, Reason.DSL_NON_ASCII)
+        _refuse(text, foreign.start() + 1, message, Reason.DSL_NON_ASCII, "type it anew, in plain letters and signs")
     found: list[Token] = []
     pattern = lexicon.token
     place = 0
@@ -127,11 +127,13 @@ def tokens(text: str, lexicon: Lexicon = NATIVE_LEXICON) -> list[Token]:
         if match is None:
             character = text[place]
             message = f"{character!r} has no place in an expression"
-            _refuse(text, place + 1, message, Reason.DSL_SYNTAX, lexicon.why.get(character, ""))
+            hint = lexicon.why.get(character, f"names, numbers and {' '.join(lexicon.symbols)}")
+            _refuse(text, place + 1, message, Reason.DSL_SYNTAX, hint)
         column, place = place + 1, match.end()
         kind = match.lastgroup
         if len(found) == MAX_TOKENS and kind != "space":
-            _refuse(text, column, f"an expression has at most {MAX_TOKENS} tokens, got more", Reason.DSL_TOO_LARGE)
+            message = f"an expression has at most {MAX_TOKENS} tokens, got more"
+            _refuse(text, column, message, Reason.DSL_TOO_LARGE, "use a smaller formula")
         if kind == "symbol":
             found.append(Token(TokenKind.SYMBOL, match.group(), column))
         elif kind == "name":
@@ -146,15 +148,18 @@ def _name(text: str, name: str, column: int, lexicon: Lexicon) -> Token:
     if not lexicon.cased and name != name.lower():
         _refuse(text, column, f"names are lower case, got {name[:MAX_NAME]!r}", Reason.DSL_SYNTAX, _lowered(name))
     if name.startswith("__"):
-        _refuse(text, column, f"a name does not start with two underscores, got {name[:MAX_NAME]!r}", Reason.DSL_SYNTAX)
+        message = f"a name does not start with two underscores, got {name[:MAX_NAME]!r}"
+        _refuse(text, column, message, Reason.DSL_SYNTAX, "use a field's or an operator's name")
     if len(name) > MAX_NAME:
         message = f"a name has at most {MAX_NAME} characters, got {len(name)}"
-        _refuse(text, column, message, Reason.DSL_TOO_LARGE)
+        _refuse(text, column, message, Reason.DSL_TOO_LARGE, "use a field's or an operator's name")
     return Token(TokenKind.NAME, name.lower() if lexicon.folded else name, column)
 
 
 def _lowered(name: str) -> str:
-    return f"write {name.lower()}" if len(name) <= MAX_NAME and not name.startswith("__") else ""
+    if len(name) > MAX_NAME or name.startswith("__"):
+        return "use a field's or an operator's name"
+    return f"write {name.lower()}"
 
 
 def _number(text: str, written: str, column: int, end: int) -> Token:
@@ -163,12 +168,14 @@ def _number(text: str, written: str, column: int, end: int) -> Token:
         _refuse(text, end + 1, f"{text[end]!r} can't stand in a number", Reason.DSL_SYNTAX, hint)
     whole = re.match("[0-9]*", written)
     if whole and len(whole.group()) > 1 and written[0] == "0":
-        _refuse(text, column, f"a number has no leading zeros, got {written[:20]!r}", Reason.DSL_SYNTAX)
+        hint = f"write {written.lstrip('0')[:20] or '0'}"
+        _refuse(text, column, f"a number has no leading zeros, got {written[:20]!r}", Reason.DSL_SYNTAX, hint)
     value = float(written)
     if not math.isfinite(value) or (value == 0 and written.lower().split("e")[0].strip("0.")):
-        _refuse(text, column, f"a number must fit a float64, got {written[:20]!r}", Reason.DSL_CONSTANT)
+        hint = "from 4.9e-324 to 1.8e308"
+        _refuse(text, column, f"a number must fit a float64, got {written[:20]!r}", Reason.DSL_CONSTANT, hint)
     return Token(TokenKind.NUMBER, written, column)
 
 
-def _refuse(text: str, column: int, message: str, reason: Reason, hint: str = "") -> NoReturn:
+def _refuse(text: str, column: int, message: str, reason: Reason, hint: str) -> NoReturn:
     raise ExpressionError(message, text=text, column=column, reason=reason, hint=hint)

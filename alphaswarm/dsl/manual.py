@@ -1,4 +1,4 @@
-"""The table of operators for readers: facts for programs, and the page ``docs/operators.md``."""
+"""The table of operators and the dialects for readers: facts for programs, and generated pages of ``docs/``."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import math
 from itertools import groupby
 from typing import Any
 
+from alphaswarm.dsl.dialects import Dialect
 from alphaswarm.dsl.operators import operators
 from alphaswarm.dsl.signature import Family, Operator, Slot, SlotKind, UnitRule, Work
 
-__all__ = ["operator_facts", "operators_markdown"]
+__all__ = ["dialect_markdown", "operator_facts", "operators_markdown"]
 
 _FAMILIES = {
     Family.ELEMENT: ("Cell by cell", "each cell of the result reads that cell of the arguments only"),
@@ -104,6 +105,27 @@ def operators_markdown() -> str:
     return "\n".join(parts)
 
 
+def dialect_markdown(dialect: Dialect) -> str:
+    """The page of a dialect: its words, what each is natively, and what differs."""
+    written_by = f"alphaswarm alpha operators --dialect {dialect.name} --markdown"
+    signs = " ".join(f"`{sign}`" for sign in dialect.infix) + (" `? :`" if dialect.choice else "")
+    words = [word for rows in (dialect.words or {}).values() for word in rows]
+    return "".join(
+        (
+            f"# The dialect `{dialect.name}`\n\nWritten by `{written_by}`; a test holds this page to what is read.\n",
+            "Where a name stands on several lines the first that fits the arguments is taken.\n\n",
+            f"A field is its bare name, {dialect.bare}. Signs: {signs}.\n\n",
+            *(f"- {text[0].upper()}{text[1:]}.\n" for _, text in dialect.remarks),
+            "\n| written | native | note |\n|---|---|---|\n",
+            *(_row(f"`{word.shown}`", f"`{word.native}`", word.note) for word in words),
+        )
+    )
+
+
+def _row(*cells: str) -> str:
+    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |\n"
+
+
 def _section(title: str, rule: str, rows: list[Operator]) -> str:
     head = (
         "| write | meaning | looks back | units | cost | same when negated | example |\n|---|---|---|---|---|---|---|"
@@ -120,7 +142,7 @@ def _line(operator: Operator) -> str:
         write = f"{operator.slots[0].name} {operator.symbol} {operator.slots[1].name}"
     elif operator.symbol:
         write = f"{operator.symbol}{' ' if operator.symbol.isalpha() else ''}{operator.slots[0].name}"
-    cells = (
+    return _row(
         f"`{write}`",
         operator.doc + smallest,
         _lookback(operator),
@@ -129,7 +151,6 @@ def _line(operator: Operator) -> str:
         ", ".join(signs),
         f"`{operator.example}`",
     )
-    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |\n"
 
 
 def _lookback(operator: Operator) -> str:

@@ -30,6 +30,7 @@ from alphaswarm.dsl.signature import Operator, SlotKind
 
 __all__ = ["Translation", "parse", "translate"]
 
+_SMALLER = "use a smaller formula"
 _CHOICE = 0.5  # how tightly ``c ? x : y`` binds: looser than every operator, tighter than a bracket
 
 
@@ -120,11 +121,11 @@ class _Reader:
     def read(self) -> Expr:
         """The whole text as one expression."""
         if self.tokens[0].kind is TokenKind.END:
-            self.refuse(1, "an expression names at least one field, got no text")
+            self.refuse(1, "an expression names at least one field, got no text", hint="as in close")
         expr = self.read_part().node
         fault = whole_fault(expr)
         if fault:
-            self.refuse(1, fault.message, fault.reason, fault.hint)
+            self.refuse(1, fault.message, fault.reason, hint=fault.hint)
         return expr
 
     def read_part(self) -> Operand:
@@ -230,7 +231,7 @@ class _Reader:
             self.refuse(token.column, f"{token.text!r} is no field", hint=hint)
         fault = label_fault(leaf.text)
         if fault:
-            self.refuse(token.column, fault.message, fault.reason, fault.hint)
+            self.refuse(token.column, fault.message, fault.reason, hint=fault.hint)
         self.leaf(group(leaf.text) if leaf.kind == "group" else field_node(leaf.text), token.column)
 
     def push(self, entry: _Open) -> None:
@@ -239,7 +240,7 @@ class _Reader:
         self.above += 1
         if self.above + 1 > MAX_DEPTH:
             message = f"an expression has at most {MAX_DEPTH} levels, got more"
-            self.refuse(entry.column, message, Reason.DSL_TOO_LARGE)
+            self.refuse(entry.column, message, Reason.DSL_TOO_LARGE, hint=_SMALLER)
         self.open.append(entry)
 
     def count(self, column: int) -> None:
@@ -247,14 +248,14 @@ class _Reader:
         self.nodes += 1
         if self.nodes > MAX_NODES:
             message = f"an expression has at most {MAX_NODES} nodes, got more"
-            self.refuse(column, message, Reason.DSL_TOO_LARGE)
+            self.refuse(column, message, Reason.DSL_TOO_LARGE, hint=_SMALLER)
 
     def bracket(self, entry: _Open) -> None:
         """Open a bracket."""
         self.brackets += 1
         if self.brackets > MAX_BRACKETS:
             message = f"brackets nest at most {MAX_BRACKETS} deep, got more"
-            self.refuse(entry.column, message, Reason.DSL_TOO_LARGE)
+            self.refuse(entry.column, message, Reason.DSL_TOO_LARGE, hint=_SMALLER)
         entry.base = len(self.operands)
         if not entry.call:
             self.open.append(entry)
@@ -264,16 +265,18 @@ class _Reader:
         words = self.dialect.words.get(token.text, ()) if self.dialect.words is not None else ()
         operator = OPERATORS.get(token.text) if self.dialect.words is None else None
         if operator is None and not words:
-            self.refuse(token.column, f"there is no operator {token.text!r}", Reason.DSL_NAME, self.instead(token.text))
+            self.refuse(
+                token.column, f"there is no operator {token.text!r}", Reason.DSL_NAME, hint=self.instead(token.text)
+            )
         self.next()
         entry = _Open(operator, token.column, words=words, call=True)
         self.bracket(entry)
         self.push(entry)
         if self.tokens[self.place].text == ")" and operator is not None:
             message = f"{token.text} takes {count_of(operator)}, got 0"
-            self.refuse(token.column, message, Reason.DSL_ARITY, f"write {operator.signature}")
+            self.refuse(token.column, message, Reason.DSL_ARITY, hint=f"write {operator.signature}")
         if self.tokens[self.place].text == ")":
-            self.refuse(token.column, f"{token.text} got no argument", Reason.DSL_ARITY, written(words))
+            self.refuse(token.column, f"{token.text} got no argument", Reason.DSL_ARITY, hint=written(words))
 
     def instead(self, name: str) -> str:
         """What to write instead of the unknown operator `name`."""
@@ -334,7 +337,7 @@ class _Reader:
         written = entry.operator.option(token.text) if entry.operator else None
         if written and written.whole and not INTEGER.fullmatch(value.text):
             message = f"{token.text} must be an integer literal, got {value.text}"
-            self.refuse(value.column, message, Reason.DSL_WINDOW, f"digits only, as in {token.text}=5")
+            self.refuse(value.column, message, Reason.DSL_WINDOW, hint=f"digits only, as in {token.text}=5")
         entry.options[token.text] = -float(value.text) if sign else float(value.text)
         entry.columns[token.text] = token.column
 
@@ -390,7 +393,7 @@ class _Reader:
         if fault:
             at = entry.columns[fault.option] if fault.option else entry.column
             at = parts[fault.index].column if fault.index >= 0 else at
-            self.refuse(at, fault.message, fault.reason, fault.hint)
+            self.refuse(at, fault.message, fault.reason, hint=fault.hint)
         options = tuple(entry.options.items())
         if operator.expands is not None:
             target, source = operator.expands
@@ -411,7 +414,7 @@ class _Reader:
         ):
             if got > limit:
                 message = f"an expression {what.format(limit)}, got {got}"
-                self.refuse(column, message, Reason.DSL_TOO_LARGE, "use a smaller formula")
+                self.refuse(column, message, Reason.DSL_TOO_LARGE, hint=_SMALLER)
         return node
 
     # -- words of other dialects ---------------------------------------------------------------------
@@ -424,11 +427,8 @@ class _Reader:
             for name, value in entry.options.items()
         }
         given = bind(entry.words, entry.column, parts, options, floors=self.dialect.floors)
-        if given is None:
-            got = f"{len(parts)} argument{'' if len(parts) == 1 else 's'}"
-            got += f" and {', '.join(options)}" if options else ""
-            message = f"{entry.words[0].name} does not take {got}"
-            self.refuse(entry.column, message, Reason.DSL_ARITY, written(entry.words))
+        if isinstance(given, Fault):
+            self.refuse(entry.column, given.message, given.reason, hint=given.hint)
         self.notes.extend(given.notes)
         self.expand(given.word, given.arguments, entry.column)
 
@@ -479,6 +479,6 @@ class _Reader:
                 return Fault(message, reason, "digits only, as in 20", index)
         return None
 
-    def refuse(self, column: int, message: str, reason: Reason = Reason.DSL_SYNTAX, hint: str = "") -> NoReturn:
-        """Give up at `column`."""
+    def refuse(self, column: int, message: str, reason: Reason = Reason.DSL_SYNTAX, *, hint: str) -> NoReturn:
+        """Give up at `column`; `hint` says what would be valid."""
         raise ExpressionError(message, text=self.text, column=column, reason=reason, hint=hint)

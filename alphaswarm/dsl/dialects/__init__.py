@@ -1,10 +1,9 @@
 """How other systems write formulas; `parse` and `translate` read them by name."""
 
-from __future__ import annotations
-
-from alphaswarm.core.errors import UnknownName
-from alphaswarm.dsl.dialects.dialect import NATIVE, Dialect, Infix, Leaf, Word, native_infix, table_of
+from alphaswarm.dsl.dialects.dialect import NATIVE, Dialect, Infix, Leaf
+from alphaswarm.dsl.dialects.known import DIALECTS, dialect_of
 from alphaswarm.dsl.dialects.qlib import QLIB
+from alphaswarm.dsl.dialects.word import Word, table_of
 from alphaswarm.dsl.dialects.worldquant import WORLDQUANT
 
 __all__ = [
@@ -17,19 +16,5 @@ __all__ = [
     "Leaf",
     "Word",
     "dialect_of",
-    "native_infix",
     "table_of",
 ]
-
-DIALECTS: dict[str, Dialect] = {dialect.name: dialect for dialect in (NATIVE, QLIB, WORLDQUANT)}
-
-
-def dialect_of(name: str) -> Dialect:
-    """The dialect of this name.
-
-    Raises:
-        UnknownName: there is none; the message lists those there are.
-    """
-    if name not in DIALECTS:
-        raise UnknownName.of("dialect", name, DIALECTS)
-    return DIALECTS[name]

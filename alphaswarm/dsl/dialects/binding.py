@@ -6,8 +6,10 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from alphaswarm.core.errors import Reason
+from alphaswarm.dsl.check import Fault
 from alphaswarm.dsl.constants import EXACT
-from alphaswarm.dsl.dialects.dialect import WHOLE, Word
+from alphaswarm.dsl.dialects.word import WHOLE, Word
 from alphaswarm.dsl.expr import Expr, is_truth, number, number_text
 
 __all__ = ["INTEGER", "Binding", "Operand", "bind", "shortened", "written"]
@@ -40,7 +42,7 @@ def bind(
     options: Mapping[str, Operand],
     *,
     floors: bool,
-) -> Binding | None:
+) -> Binding | Fault:
     """The first of `words` that fits the arguments.
 
     Args:
@@ -51,13 +53,18 @@ def bind(
         floors: whether a fraction means the whole number below it where a whole number is wanted.
 
     Returns:
-        The last word that takes as many arguments where none fits (what is wrong with it is the native rules' to
-        say); None where no word takes as many, or these names.
+        The last word that takes as many arguments where none fits: what is wrong with it is the native rules' to say.
+        A fault where no word takes as many, these names, or these values.
     """
-    shaped = [(word, given) for word in words if (given := _given(word, column, parts, options))]
+    counted = [(word, given) for word in words if (given := _given(word, column, parts, options))]
+    if not counted:
+        got = f"{len(parts)} argument{'' if len(parts) == 1 else 's'}"
+        got += f" and {', '.join(options)}" if options else ""
+        return Fault(f"{words[0].name} does not take {got}", Reason.DSL_ARITY, written(words))
+    shaped = [(word, given) for word, given in counted if _meant(word, given)]
     if not shaped:
-        return None
-    word, arguments = next((one for one in shaped if _fits(*one)), shaped[-1])
+        return Fault(f"{words[0].name} does not take these values", Reason.DSL_CONSTANT, written(words))
+    word, arguments = next((one for one in shaped if _fits(one[1])), shaped[-1])
     notes = []
     for name in word.parameters if floors else ():
         part = arguments[name]
@@ -70,7 +77,7 @@ def bind(
 
 def written(words: Sequence[Word]) -> str:
     """The hint how to write one of `words`."""
-    return f"write {' or '.join(word.signature for word in words)}"
+    return f"write {' or '.join(word.shown for word in words)}"
 
 
 def shortened(part: Operand) -> Operand:
@@ -97,11 +104,13 @@ def _given(word: Word, column: int, parts: Sequence[Operand], options: Mapping[s
     return given
 
 
-def _fits(word: Word, given: Mapping[str, Operand]) -> bool:
-    """Whether whole numbers stand where `word` has them, and the values that it is for."""
-    for name in WHOLE & given.keys():
-        if not INTEGER.fullmatch(given[name].literal) or given[name].node.value < 1:
-            return False
+def _fits(given: Mapping[str, Operand]) -> bool:
+    """Whether whole numbers are written where they are wanted."""
+    return all(INTEGER.fullmatch(given[name].literal) and given[name].node.value >= 1 for name in WHOLE & given.keys())
+
+
+def _meant(word: Word, given: Mapping[str, Operand]) -> bool:
+    """Whether the values are those that `word` is for."""
     return all(_is(given[name].node, value) for name, value in word.only.items())
 
 

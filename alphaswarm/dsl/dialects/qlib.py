@@ -6,7 +6,8 @@ Signs bind as in Python, which evaluates these texts there: ``&`` and ``|`` bind
 
 from __future__ import annotations
 
-from alphaswarm.dsl.dialects.dialect import Dialect, Infix, Leaf, Word, native_infix, table_of
+from alphaswarm.dsl.dialects.dialect import Dialect, Infix, Leaf, native_infix
+from alphaswarm.dsl.dialects.word import Word, table_of
 from alphaswarm.dsl.lexer import WHY, Lexicon
 from alphaswarm.dsl.operators import OPERATORS
 from alphaswarm.dsl.signature import Family
@@ -113,7 +114,10 @@ QLIB = Dialect(
             "natively that is min_obs=1",
         ),
         (_COMPARED, "a comparison with NaN is NaN here, false in Qlib"),
-        (frozenset({"div", "log", "pow"}), "x / 0, the logarithm of 0 and overflow are NaN here, infinite in Qlib"),
+        (
+            frozenset({"div", "log", "pow"}),
+            "a division by 0, the logarithm of 0 and overflow are NaN here, infinite in Qlib",
+        ),
     ),
 )
 """Qlib's expression engine. Windows of 0 (all history) and below 1 are refused, ``Ref`` into the future too."""

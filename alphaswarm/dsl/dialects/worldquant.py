@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 
-from alphaswarm.dsl.dialects.dialect import Dialect, Infix, Leaf, Word, native_infix, table_of
+from alphaswarm.dsl.dialects.dialect import Dialect, Infix, Leaf, native_infix
+from alphaswarm.dsl.dialects.word import Word, table_of
 from alphaswarm.dsl.lexer import WHY, Lexicon
 from alphaswarm.dsl.operators import OPERATORS
 from alphaswarm.dsl.signature import Family
