@@ -473,6 +473,7 @@ MORE = (
     "alphaswarm agent list --json",
     'alphaswarm alpha validate "-ts_sum(returns, 5)" --json',
     "alphaswarm alpha operators --json",
+    "alphaswarm alpha library wq001 --panel mine --json",
     'alphaswarm backtest run "-ts_sum(returns, 5)" --panel mine --json',
     "alphaswarm alpha show ba60fa06fde8 --json",  # the digest of that expression
     "alphaswarm data list --json",

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from alphaswarm.cli import language
 from alphaswarm.cli.output import (
     JsonOption,
     PanelOption,
@@ -26,9 +27,14 @@ if TYPE_CHECKING:
 __all__ = ["app"]
 
 app = typer.Typer(no_args_is_help=True)
+app.command()(language.operators)
+app.command()(language.library)
 
 ExpressionArgument = Annotated[str, typer.Argument(help="An expression, such as 'cs_rank(-ts_sum(returns, 5))'.")]
 HorizonOption = Annotated[int, typer.Option("--horizon", min=1, max=252, help="Days that the label spans.")]
+DialectOption = Annotated[
+    str, typer.Option("--dialect", help="How the expression is written: native, worldquant or qlib.")
+]
 FillOption = Annotated[str, typer.Option("--fill", help="close_t1: fill one close later; open_t1: at the next open.")]
 
 
@@ -36,14 +42,17 @@ FillOption = Annotated[str, typer.Option("--fill", help="close_t1: fill one clos
 def validate(
     expression: ExpressionArgument,
     panel: PanelOption = None,
+    dialect: DialectOption = "native",
     workspace: WorkspaceOption = default_workspace,
     as_json: JsonOption = False,
 ) -> None:
     """Parse and check an expression; nothing is evaluated and nothing is counted."""
-    from alphaswarm.dsl import canonical, check, parse
+    from alphaswarm.dsl import canonical, check, cost, translate, warnings_of
 
-    checked = check(parse(expression), open_catalog(workspace).open(panel) if panel else None)
-    body = {
+    held = open_catalog(workspace).open(panel) if panel else None
+    translation = translate(expression, dialect)
+    checked = check(translation.expr, held)
+    body: dict[str, Any] = {
         "expression": str(checked),
         "canonical": str(canonical(checked)),
         "digest": checked.digest,
@@ -52,12 +61,20 @@ def validate(
         "lookback": checked.lookback,
         "nodes": checked.nodes,
         "depth": checked.depth,
+        "cost": cost(checked, held.shape) if held is not None else None,
+        "warnings": [str(warning) for warning in warnings_of(checked, held)],
+        "notes": list(translation.notes),
     }
     if as_json:
         print_json(body)
         return
+    spoken = {"warnings": "warning: ", "notes": "note: "}
     for key, value in body.items():
-        print(f"{key:11}{', '.join(value) if isinstance(value, list) else value}")
+        if key in spoken:
+            for line in value:
+                print(f"{spoken[key]}{line}")
+        elif value is not None or key != "cost":
+            print(f"{key:11}{', '.join(value) if isinstance(value, list) else value}")
 
 
 @app.command(context_settings=expression_settings)
@@ -66,16 +83,24 @@ def evaluate(
     panel: PanelOption = None,
     horizon: HorizonOption = 5,
     fill: FillOption = "close_t1",
+    dialect: DialectOption = "native",
     workspace: WorkspaceOption = default_workspace,
     as_json: JsonOption = False,
 ) -> None:
     """Measure an expression on the search window; the trial is counted for ever."""
+    from alphaswarm.dsl import translate
+
     with open_workspace(workspace) as project, progress_console().status("evaluating"):
-        trial = project.evaluate(expression, panel=panel or project.catalog.default(), horizon=horizon, fill=fill)
+        trial = project.evaluate(
+            expression, panel=panel or project.catalog.default(), horizon=horizon, fill=fill, dialect=dialect
+        )
+    notes = list(translate(expression, dialect).notes)
     if as_json:
-        print_json(trial.model_dump(mode="json"))
-    else:
-        _print_trial(trial)
+        print_json(trial.model_dump(mode="json") | {"notes": notes})
+        return
+    _print_trial(trial)
+    for note in notes:
+        print(f"note: {note}")
 
 
 @app.command(context_settings=expression_settings)
@@ -142,19 +167,6 @@ def show(
         _print_trial(found)
 
 
-@app.command()
-def operators(as_json: JsonOption = False) -> None:
-    """The words of the language, with an example each."""
-    from alphaswarm.dsl import operators as table
-
-    rows = [(row.name, row.signature, row.doc, row.example) for row in table().values()]
-    if as_json:
-        keys = ("name", "signature", "doc", "example")
-        print_json({"operators": [dict(zip(keys, row, strict=True)) for row in rows]})
-    else:
-        print_table(("operator", "meaning", "example"), [row[1:] for row in rows])
-
-
 TRIAL_COLUMNS = ("id", "expression", "panel", "h", "RankIC", "t", "turnover", "break-even bp", "net SR 5bp")
 
 
@@ -191,4 +203,4 @@ def _print_trial(trial: Trial) -> None:
         if value:
             print(f"{name:11}{value}")
     for warning in trial.warnings:
-        print(f"note: {warning}")
+        print(f"warning: {warning}")

@@ -5,27 +5,39 @@ Parsing, checking and rewriting are cheap to import; `evaluate` brings the compi
 
 from alphaswarm.dsl.canonical import canonical
 from alphaswarm.dsl.check import bind, check
+from alphaswarm.dsl.cost import cost
+from alphaswarm.dsl.dialects import DIALECTS
 from alphaswarm.dsl.evaluate import evaluate
 from alphaswarm.dsl.expr import Expr, call, field, group, number
+from alphaswarm.dsl.formulas import Formula, library
 from alphaswarm.dsl.mutate import crossover, mutate, random_expr
 from alphaswarm.dsl.operators import operators
-from alphaswarm.dsl.parser import parse
+from alphaswarm.dsl.parser import Translation, parse, translate
 from alphaswarm.dsl.signature import Operator
+from alphaswarm.dsl.units import ExprWarning, warnings_of
 
 __all__ = [
+    "DIALECTS",
     "Expr",
+    "ExprWarning",
+    "Formula",
     "Operator",
+    "Translation",
     "bind",
     "call",
     "canonical",
     "check",
+    "cost",
     "crossover",
     "evaluate",
     "field",
     "group",
+    "library",
     "mutate",
     "number",
     "operators",
     "parse",
     "random_expr",
+    "translate",
+    "warnings_of",
 ]

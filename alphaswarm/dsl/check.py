@@ -8,6 +8,7 @@ The rules, beyond the count of arguments:
 - A group name stands in a group slot and nowhere else.
 - Windows and lags are integer literals 1..504; a statistic that needs more rows says how many.
 - A lag of 0 or less, and a field named like a label, would read the future: `Reason.LOOKAHEAD`.
+- On a panel, the estimated cost (cells x window, see `cost`) keeps to a budget.
 - What ranges over time, the day or a group needs a field in each series; only cell-by-cell operators and
   ``trade_when`` take constants. A constant part must have a finite value, and the whole must name a field.
 """
@@ -21,6 +22,7 @@ from typing import NoReturn
 
 from alphaswarm.core.errors import ExpressionError, Reason, UnknownField, near
 from alphaswarm.core.panel import LABEL_NAME, Panel
+from alphaswarm.dsl.cost import budget, cost
 from alphaswarm.dsl.expr import Expr, call, count_of, field, is_truth, number_text, plain_call, render
 from alphaswarm.dsl.limits import MAX_BYTES, MAX_DEPTH, MAX_LOOKBACK, MAX_NODES, MAX_WINDOW
 from alphaswarm.dsl.operators import OPERATORS
@@ -28,16 +30,20 @@ from alphaswarm.dsl.signature import Operator, Slot, SlotKind
 
 __all__ = ["Fault", "bind", "call_fault", "check", "label_fault", "whole_fault"]
 
+_SMALLER = "use a smaller formula"
 _LISTED = 40  # names that a message lists; a panel may hold thousands
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A rule that is broken, and where: argument `index` (-1: the call as a whole) or `option`."""
+    """A rule that is broken, what would be valid instead (`hint`), and where.
+
+    `index` is the argument that breaks it (-1: the call as a whole), `option` the keyword.
+    """
 
     message: str
     reason: Reason
-    hint: str = ""
+    hint: str
     index: int = -1
     option: str = ""
 
@@ -55,6 +61,8 @@ def check(expr: Expr, panel: Panel | None = None) -> Expr:
     Raises:
         ExpressionError: the first broken rule, with the column in ``str(expr)``.
         UnknownField: the panel lacks a field or group (an `ExpressionError` and a `FieldNotFound`).
+
+    What is sound but mixes units is no error: `warnings_of` names it.
     """
     fault = _size_fault(expr)
     if fault:  # before anything walks or prints the tree
@@ -71,6 +79,9 @@ def check(expr: Expr, panel: Panel | None = None) -> Expr:
         _refuse(expr, expr, fault)
     if panel is not None:
         _check_names(expr, panel)
+        fault = _cost_fault(bind(expr, panel), panel.shape)
+        if fault:
+            _refuse(expr, expr, fault)
     return expr
 
 
@@ -113,13 +124,14 @@ def label_fault(name: str) -> Fault | None:
 def whole_fault(expr: Expr) -> Fault | None:
     """The rule that the tree breaks as a whole, its calls being sound; None where it breaks none."""
     if expr.kind == "group":
-        return Fault(f"{expr.name!r} is a group, not a number", Reason.DSL_KIND)
+        hint = f"use it in a group slot, as in group_neutralize(close, {expr.name})"
+        return Fault(f"{expr.name!r} is a group, not a number", Reason.DSL_KIND, hint)
     if not expr.fields:
         return Fault("an expression names at least one field, got none", Reason.DSL_CONSTANT, "use one, as in close")
     fault = _size_fault(expr)
     if fault is None and len(str(expr)) > MAX_BYTES:
         message = f"an expression has at most {MAX_BYTES} bytes when written out, got {len(str(expr))}"
-        fault = Fault(message, Reason.DSL_TOO_LARGE)
+        fault = Fault(message, Reason.DSL_TOO_LARGE, _SMALLER)
     return fault
 
 
@@ -130,8 +142,20 @@ def _size_fault(expr: Expr) -> Fault | None:
         ("rows of lookback", expr.warmup, MAX_LOOKBACK),
     ):
         if got > limit:
-            return Fault(f"an expression has at most {limit} {what}, got {got}", Reason.DSL_TOO_LARGE)
+            return Fault(f"an expression has at most {limit} {what}, got {got}", Reason.DSL_TOO_LARGE, _SMALLER)
     return None
+
+
+def _cost_fault(expr: Expr, shape: tuple[int, int]) -> Fault | None:
+    """Sound, but more work on this panel than one expression may ask for."""
+    needed, allowed = cost(expr, shape), budget(shape)
+    if needed <= allowed:
+        return None
+    message = (
+        f"an expression may take at most {allowed:.2g} operations on {shape[0]} x {shape[1]} cells, "
+        f"this one is estimated at {needed:.2g} (cells x window)"
+    )
+    return Fault(message, Reason.DSL_TOO_LARGE, "use shorter windows, or fewer of them")
 
 
 def _slot_fault(operator: Operator, index: int, argument: Expr) -> Fault | None:
@@ -144,7 +168,8 @@ def _slot_fault(operator: Operator, index: int, argument: Expr) -> Fault | None:
             return None
         return Fault(f"{what} must be the bare name of a group", Reason.DSL_KIND, "as in sector", index)
     if argument.kind == "group":
-        return Fault(f"{what} must be numbers, got the group {argument.name!r}", Reason.DSL_KIND, index=index)
+        message = f"{what} must be numbers, got the group {argument.name!r}"
+        return Fault(message, Reason.DSL_KIND, f"write {operator.signature}", index)
     if slot.kind is SlotKind.CONDITION and not (argument.condition or is_truth(argument)):
         return Fault(f"{what} must be a condition", Reason.DSL_KIND, "compare, as in x > 0", index)
     if not argument.fields and not operator.elementwise and operator.name != "trade_when":
@@ -173,7 +198,8 @@ def _literal_fault(operator: Operator, slot: Slot, index: int, argument: Expr) -
     if below or above:
         return Fault(f"{what} is out of range, got {got}", reason, _bounds(operator, slot), index)
     if slot.kind is SlotKind.WINDOW and value < operator.minimum:
-        return Fault(f"{operator.name} needs at least {operator.minimum} rows, got {got}", reason, "", index)
+        message = f"{operator.name} needs at least {operator.minimum} rows, got {got}"
+        return Fault(message, reason, _bounds(operator, slot), index)
     return None
 
 
@@ -207,7 +233,8 @@ def _option_fault(operator: Operator, args: Sequence[Expr], options: Mapping[str
         reason = Reason.DSL_WINDOW if option.whole else Reason.DSL_CONSTANT
         what, got = f"{option.name} of {operator.name}", number_text(value)
         if option.whole and value != math.floor(value):
-            return Fault(f"{what} must be an integer, got {got}", reason, option=option.name)
+            hint = f"an integer from {option.low:g} to {high:g}"
+            return Fault(f"{what} must be an integer, got {got}", reason, hint, option=option.name)
         if value < option.low or value > high or (option.open_low and value == option.low):
             hint = f"from {option.low:g} to {high:g}" if high < math.inf else f"above {option.low:g}"
             return Fault(f"{what} is out of range, got {got}", reason, hint, option=option.name)
@@ -216,9 +243,9 @@ def _option_fault(operator: Operator, args: Sequence[Expr], options: Mapping[str
 
 def _joint_fault(operator: Operator, args: Sequence[Expr]) -> Fault | None:
     if operator.name == "clip" and args[1].value > args[2].value:
-        return Fault("clip needs low <= high", Reason.DSL_CONSTANT, index=1)
+        return Fault("clip needs low <= high", Reason.DSL_CONSTANT, f"write {operator.signature}", 1)
     if operator.name == "sma_cn" and args[2].value > args[1].value:
-        return Fault("sma_cn needs m <= n", Reason.DSL_CONSTANT, index=2)
+        return Fault("sma_cn needs m <= n", Reason.DSL_CONSTANT, f"write {operator.signature}", 2)
     return None
 
 
@@ -226,7 +253,8 @@ def _constant_fault(operator: Operator, args: Sequence[Expr]) -> Fault | None:
     if operator.elementwise and not any(argument.fields for argument in args):
         value = plain_call(operator.name, tuple(args)).constant
         if value is not None and math.isnan(value):
-            return Fault("a constant must have a finite value, this one has none", Reason.DSL_CONSTANT)
+            hint = "no division by 0, no root or logarithm of a negative, at most 1.8e308"
+            return Fault("a constant must have a finite value, this one has none", Reason.DSL_CONSTANT, hint)
     return None
 
 
@@ -236,7 +264,9 @@ def _check_names(expr: Expr, panel: Panel) -> None:
         offered.append("returns")
     for name in expr.fields:
         if name not in offered:
-            hint = "it is a group and stands in a group slot only" if name in panel.groups else near(name, offered)
+            hint = near(name, offered) or "use a field that it offers"
+            if name in panel.groups:
+                hint = "it is a group and stands in a group slot only"
             if name in OPERATORS:
                 hint = f"it is an operator: write {OPERATORS[name].signature}"
             message = f"the panel has no field {name!r}; it offers {_listed(offered)}"
@@ -244,7 +274,8 @@ def _check_names(expr: Expr, panel: Panel) -> None:
     for node in expr.walk():
         if node.kind == "group" and node.name not in panel.groups:
             message = f"the panel has no group {node.name!r}; it offers {_listed(panel.groups)}"
-            _refuse(expr, node, Fault(message, Reason.DSL_FIELD, near(node.name, panel.groups)), missing=True)
+            hint = near(node.name, panel.groups) or "use a group that it offers, or cs_* over the whole day"
+            _refuse(expr, node, Fault(message, Reason.DSL_FIELD, hint), missing=True)
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -63,5 +63,7 @@ _SPELLED: dict[str, str] = {
 
 
 def instead_of(name: str) -> str:
-    """A hint for the unknown operator `name`: its other spelling, else the nearest name, else nothing."""
-    return f"write {_SPELLED[name]}" if name in _SPELLED else near(name, OPERATORS)
+    """A hint for the unknown operator `name`: its other spelling, else the nearest name, else where they are listed."""
+    if name in _SPELLED:
+        return f"write {_SPELLED[name]}"
+    return near(name, OPERATORS) or "alphaswarm alpha operators lists them"

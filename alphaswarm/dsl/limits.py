@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 __all__ = [
+    "FREE_OPERATIONS",
     "MAX_BRACKETS",
     "MAX_BYTES",
     "MAX_DEPTH",
@@ -11,6 +12,7 @@ __all__ = [
     "MAX_NODES",
     "MAX_TOKENS",
     "MAX_WINDOW",
+    "OPERATIONS_A_CELL",
 ]
 
 MAX_BYTES = 4_096
@@ -29,3 +31,7 @@ MAX_BRACKETS = 64
 """Nested brackets: they are not nodes, so redundant ones are allowed up to this."""
 MAX_TOKENS = 2_048
 """Names, numbers and signs: twice what the largest tree prints, so only padding meets it."""
+OPERATIONS_A_CELL = 20_000
+"""Estimated operations for each cell of the panel: eighty means of a year, ten correlations of a year."""
+FREE_OPERATIONS = 1_000_000_000
+"""Estimated operations that are never refused: about a second of plain work on one core."""

@@ -1,7 +1,9 @@
 """Random expressions and small changes to them, drawn from a generator that is passed in.
 
-Whatever comes out is checked. Draws run over sequences in a fixed order, so the same generator state gives the
-same expression in every process.
+A tree is a set of typed holes: a slot of an operator says what may fill it (numbers, a condition, a group, a window,
+a number within bounds), an option likewise, and a variadic operator has as many holes as it is given. Draws fill
+holes, so most of what comes out is sound at once; all of it is checked. Draws run over sequences in a fixed order, so
+the same generator state gives the same expression in every process.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from alphaswarm.dsl.check import check
 from alphaswarm.dsl.expr import Expr, call, field, group, number
 from alphaswarm.dsl.limits import MAX_DEPTH
 from alphaswarm.dsl.operators import OPERATORS
-from alphaswarm.dsl.signature import Operator, Result, Slot, SlotKind
+from alphaswarm.dsl.signature import Operator, Option, Result, Slot, SlotKind
 
 __all__ = ["crossover", "mutate", "random_expr"]
 
@@ -29,6 +31,7 @@ _TRIES = 64
 _STOP = 0.2  # chance of a bare field where a call could stand
 _CONSTANT = 0.15  # chance of a number in a cell-by-cell slot after the first
 _OPTION = 0.1  # chance that an option is set
+_STAY = 0.5  # chance that an option that is set gets another value, that one argument of many goes
 
 
 def random_expr(
@@ -70,7 +73,7 @@ def mutate(
     max_depth: int = 8,
     operators: Iterable[str] | None = None,
 ) -> Expr:
-    """Change one thing: a subtree, an operator, a literal, a name; or drop or add a level.
+    """Change one thing: a subtree, an operator, a literal, a name, an option; or drop or add a level or an argument.
 
     Args:
         expr: what to change; it is left as it is.
@@ -85,7 +88,7 @@ def mutate(
     """
     source = _Source(rng, fields, groups, operators)
     limit = min(MAX_DEPTH, max(max_depth, expr.depth))
-    moves = (_new_part, _other_operator, _other_leaf, _other_leaf, _drop_level, _add_level)
+    moves = (_new_part, _other_operator, _other_leaf, _other_leaf, _drop_level, _add_level, _other_option, _other_count)
     for _ in range(_TRIES):
         site = source.pick(list(_sites(expr)))
         part = source.pick(moves)(source, site, limit)
@@ -112,7 +115,10 @@ def crossover(a: Expr, b: Expr, rng: np.random.Generator, *, max_depth: int = 8)
     parts = [site.node for site in _sites(b) if site.grows and site.node.fields]
     for _ in range(_TRIES if places and parts else 0):
         place = places[int(rng.integers(len(places)))]
-        part = parts[int(rng.integers(len(parts)))]
+        fitting = [part for part in parts if part.condition] if place.condition else parts
+        if not fitting:
+            continue
+        part = fitting[int(rng.integers(len(fitting)))]
         child = _checked(_with_part(a, place.path, part))
         if child is not None and child is not a and child.depth <= limit:
             return child
@@ -130,6 +136,11 @@ class _Site(NamedTuple):
     def grows(self) -> bool:
         """Whether a subtree may stand here."""
         return self.slot.kind in (SlotKind.SERIES, SlotKind.CONDITION)
+
+    @property
+    def condition(self) -> bool:
+        """Whether only a condition may stand here."""
+        return self.slot.kind is SlotKind.CONDITION
 
 
 _ROOT = Slot("root", SlotKind.SERIES)
@@ -211,11 +222,14 @@ class _Source:
         """A tree of at most `depth` levels (so this calls itself at most that often), None where none was found."""
         if not condition and (depth < 2 or (not root and self.rng.random() < _STOP)):
             return self.leaf()
-        rows = [row for row in self.rows if _levels(row) <= depth and (_gives_condition(row) or not condition)]
-        return self.call(self.pick(rows), depth) if rows else None if condition else self.leaf()
+        rows = [row for row in self.rows if _levels(row) <= depth and (_may_give_condition(row) or not condition)]
+        return self.call(self.pick(rows), depth, condition=condition) if rows else None if condition else self.leaf()
 
-    def call(self, operator: Operator, depth: int, first: Expr | None = None) -> Expr | None:
-        """A call of `operator`, on `first` where that is given."""
+    def call(
+        self, operator: Operator, depth: int, first: Expr | None = None, *, condition: bool = False
+    ) -> Expr | None:
+        """A call of `operator`, on `first` where that is given, and of conditions where the result shall be one."""
+        passed_on = condition and operator.result is Result.SAME
         args: list[Expr] = [] if first is None else [first]
         count = len(operator.slots) + (operator.variadic and self.rng.random() < _STOP)
         for index in range(len(args), count):
@@ -224,7 +238,7 @@ class _Source:
                 part: Expr | None = number(self.literal(slot, operator))
             elif slot.kind is SlotKind.GROUP:
                 part = group(self.pick(self.groups))
-            elif slot.kind is SlotKind.CONDITION:
+            elif slot.kind is SlotKind.CONDITION or passed_on:
                 part = self.draw(depth - 1, condition=True)
             elif args and operator.elementwise and self.rng.random() < _CONSTANT:
                 part = number(self.pick(_NUMBERS))
@@ -250,18 +264,20 @@ class _Source:
         """Mostly none."""
         drawn: dict[str, float] = {}
         for option in operator.options:
-            if self.rng.random() >= _OPTION:
-                continue
-            if option.default is None and operator.window is not None:
-                most = int(args[operator.window].value)
-                drawn[option.name] = int(self.rng.integers(min(operator.minimum, most), most, endpoint=True))
-            else:
-                drawn[option.name] = self.pick(_NUMBERS)
+            if self.rng.random() < _OPTION:
+                drawn[option.name] = self.option(option, operator, args)
         return drawn
 
+    def option(self, option: Option, operator: Operator, args: Sequence[Expr]) -> float:
+        """A number that the option takes."""
+        if option.default is None and operator.window is not None:
+            most = int(args[operator.window].value)
+            return int(self.rng.integers(min(operator.minimum, most), most, endpoint=True))
+        return self.pick(_NUMBERS)
 
-def _gives_condition(operator: Operator) -> bool:
-    return operator.result is Result.CONDITION
+
+def _may_give_condition(operator: Operator) -> bool:
+    return operator.result is not Result.NUMBER
 
 
 def _levels(operator: Operator) -> int:
@@ -273,7 +289,7 @@ def _new_part(source: _Source, site: _Site, limit: int) -> Expr | None:
     if not site.grows:
         return None
     room = min(4, limit - len(site.path))
-    return source.draw(room, condition=site.slot.kind is SlotKind.CONDITION)
+    return source.draw(room, condition=site.condition)
 
 
 def _other_operator(source: _Source, site: _Site, _limit: int) -> Expr | None:
@@ -311,7 +327,7 @@ def _other_leaf(source: _Source, site: _Site, _limit: int) -> Expr | None:
 
 
 def _drop_level(source: _Source, site: _Site, _limit: int) -> Expr | None:
-    parts = [part for part in _parts(site.node) if part.fields]
+    parts = [part for part in _parts(site.node) if part.fields and (part.condition or not site.condition)]
     return source.pick(parts) if site.grows and parts else None
 
 
@@ -325,5 +341,38 @@ def _parts(node: Expr) -> list[Expr]:
 
 
 def _add_level(source: _Source, site: _Site, limit: int) -> Expr | None:
-    rows = [row for row in source.rows if row.slots[0].kind is SlotKind.SERIES and _levels(row) == 2]
-    return source.call(source.pick(rows), limit - len(site.path), site.node) if rows and site.grows else None
+    kinds = (SlotKind.SERIES, SlotKind.CONDITION) if site.node.condition else (SlotKind.SERIES,)
+    rows = [
+        row for row in source.rows if row.slots[0].kind in kinds and (_may_give_condition(row) or not site.condition)
+    ]
+    if not rows or not site.grows:
+        return None
+    return source.call(source.pick(rows), limit - len(site.path), site.node, condition=site.condition)
+
+
+def _other_option(source: _Source, site: _Site, _limit: int) -> Expr | None:
+    """Another value for an option, or its default."""
+    operator = OPERATORS.get(site.node.op)
+    if operator is None or not operator.options:
+        return None
+    options = dict(site.node.options)
+    option = source.pick(operator.options)
+    if options.pop(option.name, None) is None or source.rng.random() < _STAY:
+        options[option.name] = source.option(option, operator, site.node.args)
+    return _called(operator.name, site.node.args, options)
+
+
+def _other_count(source: _Source, site: _Site, limit: int) -> Expr | None:
+    """One argument more, or one less, for an operator that takes any number."""
+    operator = OPERATORS.get(site.node.op)
+    if operator is None or not operator.variadic:
+        return None
+    args = list(site.node.args)
+    if len(args) > len(operator.slots) and source.rng.random() < _STAY:
+        del args[int(source.rng.integers(len(args)))]
+    else:
+        part = source.draw(min(3, limit - len(site.path) - 1))
+        if part is None:
+            return None
+        args.append(part)
+    return _called(operator.name, args, dict(site.node.options))

@@ -22,7 +22,7 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
 from alphaswarm.dsl.limits import MAX_WINDOW
-from alphaswarm.dsl.signature import Family, Operator, Option, Result, Slot, SlotKind
+from alphaswarm.dsl.signature import Family, Operator, Option, Result, Slot, SlotKind, UnitRule, Work
 
 __all__ = ["OPERATORS", "operators"]
 
@@ -38,6 +38,8 @@ LAG = Slot("d", SlotKind.LAG, 1, MAX_WINDOW)
 _ELEMENT, _LAG, _WINDOW, _STATE = Family.ELEMENT, Family.LAG, Family.WINDOW, Family.STATE
 _CROSS, _GROUP = Family.CROSS, Family.GROUP
 _CONDITION, _SAME = Result.CONDITION, Result.SAME
+_OWN, _ALIKE, _PLAIN, _BARE = UnitRule.SAME, UnitRule.ALIKE, UnitRule.PLAIN, UnitRule.BARE
+_PRODUCT, _RATIO, _POWER = UnitRule.PRODUCT, UnitRule.RATIO, UnitRule.POWER
 _MIN_OBS = (Option("min_obs", None, 1, MAX_WINDOW, whole=True),)
 
 
@@ -51,13 +53,16 @@ def _integer(name: str, low: int, high: int) -> Slot:
     return Slot(name, SlotKind.INTEGER, low, high)
 
 
-def _infix(name: str, symbol: str, precedence: int, doc: str, *, commutative: bool = False) -> Operator:
+def _infix(
+    name: str, symbol: str, precedence: int, doc: str, units: UnitRule, *, commutative: bool = False
+) -> Operator:
     return Operator(
         name,
         (X, Y),
         doc,
         f"close {symbol} open",
         _ELEMENT,
+        units,
         symbol=symbol,
         precedence=precedence,
         commutative=commutative,
@@ -72,6 +77,7 @@ def _comparison(name: str, symbol: str, *, commutative: bool = False) -> Operato
         doc,
         f"close {symbol} open",
         Family.COMPARISON,
+        UnitRule.COMPARED,
         result=_CONDITION,
         symbol=symbol,
         precedence=4,
@@ -79,13 +85,16 @@ def _comparison(name: str, symbol: str, *, commutative: bool = False) -> Operato
     )
 
 
-def _unary(name: str, doc: str, *, idempotent: bool = False, odd: bool = False, even: bool = False) -> Operator:
+def _unary(
+    name: str, doc: str, units: UnitRule, *, idempotent: bool = False, odd: bool = False, even: bool = False
+) -> Operator:
     return Operator(
         name,
         (X,),
         doc,
         f"{name}(returns)",
         _ELEMENT,
+        units,
         idempotent=idempotent,
         odd=(0,) if odd else (),
         even=(0,) if even else (),
@@ -95,6 +104,8 @@ def _unary(name: str, doc: str, *, idempotent: bool = False, odd: bool = False, 
 def _rolling(
     name: str,
     doc: str,
+    units: UnitRule,
+    work: Work = Work.ROWS,
     *,
     minimum: int = 1,
     unit: bool = False,
@@ -109,6 +120,8 @@ def _rolling(
         doc,
         example or f"{name}(returns, 20)",
         _WINDOW,
+        units,
+        work,
         _MIN_OBS,
         minimum=minimum,
         unit=unit,
@@ -120,6 +133,8 @@ def _rolling(
 def _pair(
     name: str,
     doc: str,
+    units: UnitRule,
+    work: Work = Work.PAIRS,
     *,
     minimum: int,
     commutative: bool = False,
@@ -132,6 +147,8 @@ def _pair(
         doc,
         f"{name}(returns, volume, 20)",
         _WINDOW,
+        units,
+        work,
         _MIN_OBS,
         minimum=minimum,
         commutative=commutative,
@@ -144,6 +161,7 @@ def _memory(
     slots: tuple[Slot, ...],
     doc: str,
     example: str,
+    units: UnitRule,
     *,
     result: Result = Result.NUMBER,
     odd: bool = False,
@@ -155,6 +173,7 @@ def _memory(
         doc,
         example,
         _STATE,
+        units,
         result=result,
         recursive=True,
         odd=(0,) if odd else (),
@@ -165,6 +184,7 @@ def _memory(
 def _cross(
     name: str,
     doc: str,
+    units: UnitRule,
     *,
     extra: tuple[Slot, ...] = (),
     options: tuple[Option, ...] = (),
@@ -179,6 +199,8 @@ def _cross(
         doc,
         example or f"{name}(returns)",
         _CROSS,
+        units,
+        Work.DAY,
         options,
         idempotent=idempotent,
         odd=(0,) if odd else (),
@@ -187,7 +209,14 @@ def _cross(
 
 
 def _grouped(
-    name: str, doc: str, *, odd: bool = False, even: bool = False, idempotent: bool = False, order_only: bool = False
+    name: str,
+    doc: str,
+    units: UnitRule,
+    *,
+    odd: bool = False,
+    even: bool = False,
+    idempotent: bool = False,
+    order_only: bool = False,
 ) -> Operator:
     return Operator(
         name,
@@ -195,6 +224,8 @@ def _grouped(
         doc,
         f"{name}(returns, sector)",
         _GROUP,
+        units,
+        Work.DAY,
         odd=(0,) if odd else (),
         even=(0,) if even else (),
         idempotent=idempotent,
@@ -203,39 +234,44 @@ def _grouped(
 
 
 def _shorthand(name: str, field: str, doc: str) -> Operator:
-    return Operator(name, (D,), doc, f"{name}(20)", _WINDOW, _MIN_OBS, expands=("ts_mean", field))
+    return Operator(name, (D,), doc, f"{name}(20)", _WINDOW, _OWN, Work.ROWS, _MIN_OBS, expands=("ts_mean", field))
 
 
 _ARITHMETIC = (
-    _infix("add", "+", 5, "x + y", commutative=True),
-    _infix("sub", "-", 5, "x - y"),
-    _infix("mul", "*", 6, "x times y", commutative=True),
-    _infix("div", "/", 6, "x / y; NaN where y is 0"),
-    Operator("neg", (X,), "-x", "-returns", _ELEMENT, symbol="-", precedence=7, odd=(0,)),
-    _infix("pow", "**", 8, "x to the power y in the reals; NaN for a negative x and a fractional y"),
-    _unary("inv", "1 / x; NaN where x is 0"),
-    _unary("abs", "absolute value", idempotent=True, even=True),
-    _unary("sign", "-1, 0 or 1", idempotent=True, odd=True),
-    _unary("log", "natural logarithm; NaN where x <= 0"),
-    _unary("log1p", "ln(1 + x); NaN where x <= -1"),
-    _unary("slog1p", "sign(x) ln(1 + |x|)", odd=True),
-    _unary("exp", "e to the power x"),
-    _unary("sqrt", "square root; NaN where x < 0"),
-    _unary("floor", "largest integer not above x", idempotent=True),
-    _unary("ceil", "smallest integer not below x", idempotent=True),
-    _unary("round", "nearest integer, halves to even", idempotent=True, odd=True),
-    Operator("signed_power", (X, Y), "sign(x) |x| ** y", "signed_power(returns, 0.5)", _ELEMENT, odd=(0,)),
-    Operator("max", (X, Y), "largest, cell by cell; any NaN gives NaN", "max(open, close)", _ELEMENT, variadic=True),
-    Operator("min", (X, Y), "smallest, cell by cell; any NaN gives NaN", "min(open, close)", _ELEMENT, variadic=True),
+    _infix("add", "+", 5, "x + y", _ALIKE, commutative=True),
+    _infix("sub", "-", 5, "x - y", _ALIKE),
+    _infix("mul", "*", 6, "x times y", _PRODUCT, commutative=True),
+    _infix("div", "/", 6, "x / y; NaN where y is 0", _RATIO),
+    Operator("neg", (X,), "-x", "-returns", _ELEMENT, _OWN, symbol="-", precedence=7, odd=(0,)),
+    _infix("pow", "**", 8, "x to the power y in the reals; NaN for a negative x and a fractional y", _POWER),
+    _unary("inv", "1 / x; NaN where x is 0", _RATIO),
+    _unary("abs", "absolute value", _OWN, idempotent=True, even=True),
+    _unary("sign", "-1, 0 or 1", _PLAIN, idempotent=True, odd=True),
+    _unary("log", "natural logarithm; NaN where x <= 0", _PLAIN),
+    _unary("log1p", "ln(1 + x); NaN where x <= -1", _PLAIN),
+    _unary("slog1p", "sign(x) ln(1 + |x|)", _PLAIN, odd=True),
+    _unary("exp", "e to the power x", _BARE),
+    _unary("sqrt", "square root; NaN where x < 0", UnitRule.ROOT),
+    _unary("floor", "largest integer not above x", _OWN, idempotent=True),
+    _unary("ceil", "smallest integer not below x", _OWN, idempotent=True),
+    _unary("round", "nearest integer, halves to even", _OWN, idempotent=True, odd=True),
+    Operator("signed_power", (X, Y), "sign(x) |x| ** y", "signed_power(returns, 0.5)", _ELEMENT, _POWER, odd=(0,)),
+    Operator(
+        "max", (X, Y), "largest, cell by cell; any NaN gives NaN", "max(open, close)", _ELEMENT, _ALIKE, variadic=True
+    ),
+    Operator(
+        "min", (X, Y), "smallest, cell by cell; any NaN gives NaN", "min(open, close)", _ELEMENT, _ALIKE, variadic=True
+    ),
     Operator(
         "clip",
         (X, _number("low", float("-inf")), _number("high", float("-inf"))),
         "x held between the numbers low and high",
         "clip(returns, -0.1, 0.1)",
         _ELEMENT,
+        _OWN,
     ),
-    _unary("sigmoid", "1 / (1 + exp(-x))"),
-    _unary("tanh", "hyperbolic tangent"),
+    _unary("sigmoid", "1 / (1 + exp(-x))", _BARE),
+    _unary("tanh", "hyperbolic tangent", _BARE),
 )
 
 _LOGIC = (
@@ -251,6 +287,7 @@ _LOGIC = (
         "0 where either is 0, 1 where both are 1, else NaN",
         "close > open and volume > 0",
         Family.LOGIC,
+        _PLAIN,
         result=_CONDITION,
         symbol="and",
         precedence=2,
@@ -262,6 +299,7 @@ _LOGIC = (
         "1 where either is 1, 0 where both are 0, else NaN",
         "close > open or volume > 0",
         Family.LOGIC,
+        _PLAIN,
         result=_CONDITION,
         symbol="or",
         precedence=1,
@@ -273,6 +311,7 @@ _LOGIC = (
         "1 where c is 0, 0 where it is 1",
         "not close > open",
         Family.LOGIC,
+        _PLAIN,
         result=_CONDITION,
         symbol="not",
         precedence=3,
@@ -283,30 +322,36 @@ _LOGIC = (
         "x where c is 1, y where it is 0; NaN where c is NaN",
         "if_else(close > open, volume, -volume)",
         _ELEMENT,
+        _ALIKE,
         result=_SAME,
     ),
-    Operator("is_nan", (X,), "1 where x is NaN, else 0", "is_nan(volume)", _ELEMENT, result=_CONDITION, even=(0,)),
-    Operator("fill", (X, Y), "x, or y where x is NaN", "fill(returns, 0)", _ELEMENT, result=_SAME),
+    Operator(
+        "is_nan", (X,), "1 where x is NaN, else 0", "is_nan(volume)", _ELEMENT, _PLAIN, result=_CONDITION, even=(0,)
+    ),
+    Operator("fill", (X, Y), "x, or y where x is NaN", "fill(returns, 0)", _ELEMENT, _ALIKE, result=_SAME),
 )
 
 _LAGS = (
-    Operator("delay", (X, LAG), "x of d rows ago", "delay(close, 5)", _LAG, result=_SAME, odd=(0,)),
-    Operator("delta", (X, LAG), "x - delay(x, d)", "delta(close, 5)", _LAG, odd=(0,)),
+    Operator("delay", (X, LAG), "x of d rows ago", "delay(close, 5)", _LAG, _OWN, result=_SAME, odd=(0,)),
+    Operator("delta", (X, LAG), "x - delay(x, d)", "delta(close, 5)", _LAG, _OWN, odd=(0,)),
     Operator(
         "pct_change",
         (X, LAG),
         "x / delay(x, d) - 1; NaN where the earlier value is 0 or missing, never filled",
         "pct_change(close, 5)",
         _LAG,
+        _PLAIN,
         even=(0,),
     ),
-    Operator("log_return", (X, LAG), "ln(x / delay(x, d))", "log_return(close, 5)", _LAG, even=(0,)),
+    Operator("log_return", (X, LAG), "ln(x / delay(x, d))", "log_return(close, 5)", _LAG, _PLAIN, even=(0,)),
     Operator(
         "ts_backfill",
         (X, D),
         "the last valid x among d rows",
         "ts_backfill(volume, 5)",
         _LAG,
+        _OWN,
+        Work.ROWS,
         result=_SAME,
         unit=True,
         odd=(0,),
@@ -314,68 +359,99 @@ _LAGS = (
 )
 
 _WINDOWS = (
-    _rolling("ts_sum", "sum", unit=True, odd=True),
-    _rolling("ts_mean", "mean", unit=True, odd=True),
-    _rolling("ts_product", "product", unit=True),
-    _rolling("ts_std", "standard deviation, ddof 1; 0 where constant", minimum=2, even=True),
-    _rolling("ts_var", "variance, ddof 1; 0 where constant", minimum=2, even=True),
-    _rolling("ts_skew", "adjusted Fisher-Pearson skewness; NaN where constant", minimum=3, odd=True),
-    _rolling("ts_kurt", "adjusted excess kurtosis; NaN where constant", minimum=4, even=True),
-    _rolling("ts_min", "smallest", unit=True),
-    _rolling("ts_max", "largest", unit=True),
-    _rolling("ts_argmax", "days since the largest value, 0 today; the most recent on ties"),
-    _rolling("ts_argmin", "days since the smallest value, 0 today; the most recent on ties"),
-    _rolling("ts_rank", "average-tie rank of today over the count of valid rows, in (0, 1]"),
-    _rolling("ts_zscore", "(x - mean) / std, ddof 1; NaN where constant", minimum=2, odd=True),
-    _rolling("ts_scale", "(x - min) / (max - min); NaN where flat", minimum=2),
+    _rolling("ts_sum", "sum", _OWN, unit=True, odd=True),
+    _rolling("ts_mean", "mean", _OWN, unit=True, odd=True),
+    _rolling("ts_product", "product", _POWER, unit=True),
+    _rolling("ts_std", "standard deviation, ddof 1; 0 where constant", _OWN, Work.MOMENTS, minimum=2, even=True),
+    _rolling("ts_var", "variance, ddof 1; 0 where constant", UnitRule.SQUARE, Work.MOMENTS, minimum=2, even=True),
+    _rolling(
+        "ts_skew", "adjusted Fisher-Pearson skewness; NaN where constant", _PLAIN, Work.MOMENTS, minimum=3, odd=True
+    ),
+    _rolling("ts_kurt", "adjusted excess kurtosis; NaN where constant", _PLAIN, Work.MOMENTS, minimum=4, even=True),
+    _rolling("ts_min", "smallest", _OWN, unit=True),
+    _rolling("ts_max", "largest", _OWN, unit=True),
+    _rolling("ts_argmax", "days since the largest value, 0 today; the most recent on ties", _PLAIN),
+    _rolling("ts_argmin", "days since the smallest value, 0 today; the most recent on ties", _PLAIN),
+    _rolling("ts_rank", "average-tie rank of today over the count of valid rows, in (0, 1]", _PLAIN),
+    _rolling("ts_zscore", "(x - mean) / std, ddof 1; NaN where constant", _PLAIN, Work.MOMENTS, minimum=2, odd=True),
+    _rolling("ts_scale", "(x - min) / (max - min); NaN where flat", _PLAIN, minimum=2),
     _rolling(
         "ts_quantile",
         "quantile q, linear between neighbours",
+        _OWN,
+        Work.SORTS,
         extra=(_number("q", 0, 1),),
         unit=True,
         example="ts_quantile(returns, 20, 0.9)",
     ),
-    _rolling("ts_median", "median; the mean of the middle two where the count is even", unit=True, odd=True),
-    _rolling("ts_mad", "mean absolute deviation from the mean", even=True),
-    _rolling("ts_medad", "median absolute deviation from the median", even=True),
-    _rolling("ts_ir", "mean / std, ddof 1; NaN where constant", minimum=2, odd=True),
-    _rolling("ts_av_diff", "x - mean", odd=True),
-    _rolling("ts_max_diff", "x - largest"),
-    _rolling("ts_min_diff", "x - smallest"),
-    _rolling("decay_linear", "mean with weights d (today) down to 1 (oldest)", unit=True, odd=True),
+    _rolling(
+        "ts_median", "median; the mean of the middle two where the count is even", _OWN, Work.SORTS, unit=True, odd=True
+    ),
+    _rolling("ts_mad", "mean absolute deviation from the mean", _OWN, Work.MOMENTS, even=True),
+    _rolling("ts_medad", "median absolute deviation from the median", _OWN, Work.SORTS, even=True),
+    _rolling("ts_ir", "mean / std, ddof 1; NaN where constant", _PLAIN, Work.MOMENTS, minimum=2, odd=True),
+    _rolling("ts_av_diff", "x - mean", _OWN, odd=True),
+    _rolling("ts_max_diff", "x - largest", _OWN),
+    _rolling("ts_min_diff", "x - smallest", _OWN),
+    _rolling("decay_linear", "mean with weights d (today) down to 1 (oldest)", _OWN, unit=True, odd=True),
     _rolling(
         "decay_exp",
         "mean with weights f ** age",
+        _OWN,
         extra=(_number("f", 0, 1, open_low=True, open_high=True),),
         unit=True,
         odd=True,
         example="decay_exp(returns, 20, 0.9)",
     ),
-    _rolling("ts_entropy", "entropy (nats) of ten equal bins between smallest and largest; 0 where constant"),
+    _rolling(
+        "ts_entropy",
+        "entropy (nats) of ten equal bins between smallest and largest; 0 where constant",
+        _PLAIN,
+        Work.MOMENTS,
+    ),
     _rolling(
         "ts_moment",
         "central moment of order k, with 1/d",
+        _POWER,
+        Work.MOMENTS,
         extra=(_integer("k", 1, 8),),
         example="ts_moment(returns, 20, 3)",
     ),
-    _pair("ts_cov", "covariance, ddof 1, over rows valid in both", minimum=2, commutative=True, odd=(0, 1)),
+    _pair("ts_cov", "covariance, ddof 1, over rows valid in both", _PRODUCT, minimum=2, commutative=True, odd=(0, 1)),
     _pair(
         "ts_corr",
         "Pearson correlation over rows valid in both, in [-1, 1]; NaN where either is constant",
+        _PLAIN,
         minimum=2,
         commutative=True,
         odd=(0, 1),
     ),
-    _pair("ts_rank_corr", "Pearson correlation of average ranks; NaN where constant", minimum=2, commutative=True),
-    _pair("ts_beta", "slope of y on x with intercept; NaN where x is constant", minimum=3, odd=(0, 1), slots=(Y, X, D)),
-    _pair("ts_resid", "today's residual of y on x with intercept", minimum=3, slots=(Y, X, D)),
-    _pair("ts_rsq", "share of the variance of y explained by x", minimum=3, slots=(Y, X, D)),
+    _pair(
+        "ts_rank_corr",
+        "Pearson correlation of average ranks; NaN where constant",
+        _PLAIN,
+        Work.SORTS,
+        minimum=2,
+        commutative=True,
+    ),
+    _pair(
+        "ts_beta",
+        "slope of y on x with intercept; NaN where x is constant",
+        _RATIO,
+        minimum=3,
+        odd=(0, 1),
+        slots=(Y, X, D),
+    ),
+    _pair("ts_resid", "today's residual of y on x with intercept", _OWN, minimum=3, slots=(Y, X, D)),
+    _pair("ts_rsq", "share of the variance of y explained by x", _PLAIN, minimum=3, slots=(Y, X, D)),
     Operator(
         "ts_slope",
         (Y, D),
         "slope of y on time 0 .. d-1",
         "ts_slope(close, 20)",
         _WINDOW,
+        _OWN,
+        Work.PAIRS,
         _MIN_OBS,
         minimum=3,
         odd=(0,),
@@ -386,17 +462,23 @@ _WINDOWS = (
         "ts_corr(x, delay(x, lag), d)",
         "ts_autocorr(returns, 20, 1)",
         _WINDOW,
+        _PLAIN,
+        Work.PAIRS,
         _MIN_OBS,
         minimum=2,
         even=(0,),
     ),
-    Operator("ts_count", (C, D), "rows where c is 1", "ts_count(returns > 0, 20)", _WINDOW, _MIN_OBS),
+    Operator(
+        "ts_count", (C, D), "rows where c is 1", "ts_count(returns > 0, 20)", _WINDOW, _PLAIN, Work.ROWS, _MIN_OBS
+    ),
     Operator(
         "ts_sumif",
         (X, C, D),
         "sum of x over rows where c is 1; a row counts where both are valid",
         "ts_sumif(volume, returns > 0, 20)",
         _WINDOW,
+        _OWN,
+        Work.ROWS,
         _MIN_OBS,
         odd=(0,),
     ),
@@ -409,6 +491,7 @@ _MEMORIES = (
         "recursive mean, alpha 2 / (span + 1), from the first valid x; NaN for span - 1 rows and where x is NaN; "
         "starts anew after more than span missing rows",
         "ema(close, 12)",
+        _OWN,
         odd=True,
     ),
     _memory(
@@ -416,16 +499,20 @@ _MEMORIES = (
         (X, Slot("n", SlotKind.WINDOW, 1, MAX_WINDOW), _integer("m", 1, MAX_WINDOW)),
         "recursive mean y = (m x + (n - m) y') / n, m at most n; starts and warms up as ema does with span n",
         "sma_cn(close, 12, 2)",
+        _OWN,
         odd=True,
     ),
-    _memory("ts_days_since", (C,), "days since c was 1, 0 today; NaN until it was", "ts_days_since(returns > 0.05)"),
-    _memory("last_diff", (X,), "the latest value that differs from today's", "last_diff(close)", odd=True),
-    _memory("days_from_change", (X,), "days since x last changed", "days_from_change(close)", even=True),
+    _memory(
+        "ts_days_since", (C,), "days since c was 1, 0 today; NaN until it was", "ts_days_since(returns > 0.05)", _PLAIN
+    ),
+    _memory("last_diff", (X,), "the latest value that differs from today's", "last_diff(close)", _OWN, odd=True),
+    _memory("days_from_change", (X,), "days since x last changed", "days_from_change(close)", _PLAIN, even=True),
     _memory(
         "hump",
         (X, _number("h", 0, open_low=True)),
         "moves from its last value toward x by at most h a day; NaN x gives NaN and keeps the state",
         "hump(cs_rank(returns), 0.05)",
+        _OWN,
         odd=True,
     ),
     _memory(
@@ -433,18 +520,20 @@ _MEMORIES = (
         (Slot("trigger", SlotKind.CONDITION), X, Slot("exit", SlotKind.CONDITION)),
         "NaN where exit is 1, else x where trigger is 1, else what it was the day before",
         "trade_when(volume > adv_shares(20), -returns, ts_count(returns > 0, 5) == 5)",
+        _OWN,
         result=_SAME,
     ),
 )
 
 _CROSS_SECTIONS = (
-    _cross("cs_rank", "average rank / count, in (0, 1]", idempotent=True, order_only=True),
-    _cross("cs_rank01", "(average rank - 1) / (count - 1), in [0, 1]", idempotent=True, order_only=True),
-    _cross("cs_zscore", "(x - mean) / std, ddof 1; NaN where constant", odd=True),
-    _cross("cs_demean", "x - mean", odd=True),
+    _cross("cs_rank", "average rank / count, in (0, 1]", _PLAIN, idempotent=True, order_only=True),
+    _cross("cs_rank01", "(average rank - 1) / (count - 1), in [0, 1]", _PLAIN, idempotent=True, order_only=True),
+    _cross("cs_zscore", "(x - mean) / std, ddof 1; NaN where constant", _PLAIN, odd=True),
+    _cross("cs_demean", "x - mean", _OWN, odd=True),
     _cross(
         "cs_scale",
         "x times a over the sum of |x|; NaN where all are 0",
+        _PLAIN,
         options=(Option("a", 1, 0, float("inf"), open_low=True, positional=True),),
         example="cs_scale(returns, a=2)",
         odd=True,
@@ -452,6 +541,7 @@ _CROSS_SECTIONS = (
     _cross(
         "cs_winsorize",
         "x held within mean +- k std",
+        _OWN,
         extra=(_number("k", 0, open_low=True),),
         example="cs_winsorize(returns, 3)",
         odd=True,
@@ -459,6 +549,7 @@ _CROSS_SECTIONS = (
     _cross(
         "cs_mad_clip",
         "x held within median +- k * 1.4826 * median absolute deviation",
+        _OWN,
         extra=(_number("k", 0, open_low=True),),
         example="cs_mad_clip(returns, 3)",
         odd=True,
@@ -466,13 +557,15 @@ _CROSS_SECTIONS = (
     _cross(
         "cs_quantile_clip",
         "x held within the linear quantiles q and 1 - q",
+        _OWN,
         extra=(_number("q", 0, 0.5, open_high=True),),
         example="cs_quantile_clip(returns, 0.01)",
     ),
-    _cross("cs_quantile_transform", "normal quantile of (average rank - 0.5) / count", order_only=True),
+    _cross("cs_quantile_transform", "normal quantile of (average rank - 0.5) / count", _PLAIN, order_only=True),
     _cross(
         "cs_bucket",
         "floor((average rank - 0.5) / count * n), 0 .. n-1",
+        _PLAIN,
         extra=(_integer("n", 2, 1000),),
         example="cs_bucket(returns, 10)",
         order_only=True,
@@ -483,25 +576,29 @@ _CROSS_SECTIONS = (
         "residual of y on every x with intercept; members with a NaN are left out",
         "cs_resid(returns, log(volume))",
         _CROSS,
+        _OWN,
+        Work.DAY,
         variadic=True,
     ),
 )
 
 _GROUPS = (
-    _grouped("group_neutralize", "x - group mean; a group of one gives 0", odd=True),
-    _grouped("group_rank", "average rank / count within the group", idempotent=True, order_only=True),
-    _grouped("group_zscore", "(x - group mean) / group std; NaN where constant", odd=True),
-    _grouped("group_scale", "x over the group's sum of |x|; NaN where all are 0", odd=True),
-    _grouped("group_mean", "mean of the group", odd=True),
-    _grouped("group_sum", "sum of the group", odd=True),
-    _grouped("group_std", "standard deviation of the group, ddof 1", even=True),
-    _grouped("group_count", "members of the group with a valid x", even=True),
+    _grouped("group_neutralize", "x - group mean; a group of one gives 0", _OWN, odd=True),
+    _grouped("group_rank", "average rank / count within the group", _PLAIN, idempotent=True, order_only=True),
+    _grouped("group_zscore", "(x - group mean) / group std; NaN where constant", _PLAIN, odd=True),
+    _grouped("group_scale", "x over the group's sum of |x|; NaN where all are 0", _PLAIN, odd=True),
+    _grouped("group_mean", "mean of the group", _OWN, odd=True),
+    _grouped("group_sum", "sum of the group", _OWN, odd=True),
+    _grouped("group_std", "standard deviation of the group, ddof 1", _OWN, even=True),
+    _grouped("group_count", "members of the group with a valid x", _PLAIN, even=True),
     Operator(
         "group_backfill",
         (X, G, D),
         "x, or where it is NaN the mean of the group's values of d rows, winsorised at 4 std",
         "group_backfill(returns, sector, 5)",
         _GROUP,
+        _OWN,
+        Work.MOMENTS,
         odd=(0,),
     ),
 )

@@ -4,17 +4,23 @@ Infix, loosest first: ``or``, ``and``, ``not``, one comparison, ``+ -``, ``* /``
 right); parentheses; calls ``name(argument, ..., option=number)``. A minus before a number is part of the number,
 unless ``**`` follows. The depth of a leaf is known when it is read (everything still open will stand above it),
 so text beyond the caps is refused before its tree exists.
+
+Other dialects are read by the same reader. What differs (spelling, signs, calls) is data, see `Dialect`: a call that
+is not of the table is replaced by the native formula that stands for it, read with its parameters bound to the
+arguments that were given.
 """
 
 from __future__ import annotations
 
-import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NoReturn
 
-from alphaswarm.core.errors import ExpressionError, Reason, UnknownName
+from alphaswarm.core.errors import ExpressionError, Reason, near
 from alphaswarm.dsl.check import Fault, call_fault, label_fault, whole_fault
-from alphaswarm.dsl.expr import KEYWORDS, Expr, count_of, group, number, plain_call
+from alphaswarm.dsl.dialects import NATIVE, Dialect, Infix, Word, dialect_of
+from alphaswarm.dsl.dialects.binding import INTEGER, Operand, bind, shortened, written
+from alphaswarm.dsl.expr import KEYWORDS, NAME, Expr, count_of, group, number, number_text, plain_call
 from alphaswarm.dsl.expr import field as field_node
 from alphaswarm.dsl.hints import instead_of
 from alphaswarm.dsl.lexer import Token, TokenKind, tokens
@@ -22,14 +28,10 @@ from alphaswarm.dsl.limits import MAX_BRACKETS, MAX_DEPTH, MAX_LOOKBACK, MAX_NOD
 from alphaswarm.dsl.operators import OPERATORS
 from alphaswarm.dsl.signature import Operator, SlotKind
 
-__all__ = ["parse"]
+__all__ = ["Translation", "parse", "translate"]
 
-DIALECTS = ("native",)
-
-_INFIX = {row.symbol: row for row in OPERATORS.values() if row.symbol and len(row.slots) == 2}
-_COMPARISON = OPERATORS["lt"].precedence
-_POWER = OPERATORS["pow"]
-_INTEGER = re.compile(r"-?[0-9]+", re.ASCII)
+_SMALLER = "use a smaller formula"
+_CHOICE = 0.5  # how tightly ``c ? x : y`` binds: looser than every operator, tighter than a bracket
 
 
 def parse(text: str, dialect: str = "native") -> Expr:
@@ -37,7 +39,7 @@ def parse(text: str, dialect: str = "native") -> Expr:
 
     Args:
         text: the formula, ASCII, at most 4,096 bytes.
-        dialect: whose names it uses; "native" is the table of operators itself.
+        dialect: whose names it uses: "native" (the table of operators itself), "worldquant" or "qlib".
 
     Returns:
         The interned expression: equal formulas give the same object, and ``parse(str(e)) is e``.
@@ -46,18 +48,34 @@ def parse(text: str, dialect: str = "native") -> Expr:
         ExpressionError: the first fault, with its column in `text`, its `Reason` and what would be valid.
         UnknownName: no such dialect.
     """
-    if dialect not in DIALECTS:
-        raise UnknownName.of("dialect", dialect, DIALECTS)
-    return _Reader(text).read()
+    return _Reader(text, dialect_of(dialect)).read()
 
 
-@dataclass(slots=True)
-class _Operand:
-    """A finished part: where it starts, and how it was written if it is a number written out."""
+@dataclass(frozen=True, slots=True)
+class Translation:
+    """A formula of another system in the native language.
 
-    node: Expr
-    column: int
-    literal: str = ""
+    Attributes:
+        expr: what it means here.
+        notes: every choice that was made, and where the other system gives other values.
+        dialect: what it was read as.
+    """
+
+    expr: Expr
+    notes: tuple[str, ...]
+    dialect: str
+
+
+def translate(text: str, dialect: str) -> Translation:
+    """`parse`, with a note of every choice.
+
+    Raises:
+        The errors of `parse`.
+    """
+    reader = _Reader(text, dialect_of(dialect))
+    expr = reader.read()
+    used = frozenset(node.op for node in expr.walk())
+    return Translation(expr, tuple(dict.fromkeys([*reader.notes, *reader.dialect.notes_on(used)])), dialect)
 
 
 @dataclass(slots=True)
@@ -66,25 +84,35 @@ class _Open:
 
     operator: Operator | None
     column: int
+    binding: float = 0  # 0 for brackets and calls: nothing reaches through them
+    words: tuple[Word, ...] = ()  # a call of the dialect's own
     call: bool = False
+    undecided: bool = False  # a ? whose : is still to come
     base: int = 0
     options: dict[str, float] = field(default_factory=dict)
     columns: dict[str, int] = field(default_factory=dict)
 
-    @property
-    def binding(self) -> int:
-        """Precedence of a waiting operator, 0 for brackets and calls: nothing reaches through them."""
-        return self.operator.precedence if self.operator is not None and not self.call else 0
-
 
 class _Reader:
-    """One pass over the tokens of one text."""
+    """One pass over the tokens of one text.
 
-    def __init__(self, text: str) -> None:
+    With `bound` it reads the native formula of a word: names in it stand for arguments that were read already.
+    """
+
+    def __init__(
+        self,
+        text: str,
+        dialect: Dialect,
+        given: Sequence[Token] | None = None,
+        bound: Mapping[str, Operand] | None = None,
+    ) -> None:
         self.text = text
-        self.tokens = tokens(text)
+        self.dialect = dialect
+        self.tokens = tokens(text, dialect.lexicon) if given is None else given
+        self.bound = bound
+        self.notes: list[str] = []
         self.place = 0
-        self.operands: list[_Operand] = []
+        self.operands: list[Operand] = []
         self.open: list[_Open] = []
         self.above = 0  # open operators and calls: the nodes that will stand above the next leaf
         self.brackets = 0
@@ -93,16 +121,19 @@ class _Reader:
     def read(self) -> Expr:
         """The whole text as one expression."""
         if self.tokens[0].kind is TokenKind.END:
-            self.refuse(1, "an expression names at least one field, got no text")
+            self.refuse(1, "an expression names at least one field, got no text", hint="as in close")
+        expr = self.read_part().node
+        fault = whole_fault(expr)
+        if fault:
+            self.refuse(1, fault.message, fault.reason, hint=fault.hint)
+        return expr
+
+    def read_part(self) -> Operand:
+        """All tokens as one operand, which may be a part of an expression."""
         while True:
             self.operand()
             if self.operator():
-                break
-        expr = self.operands[0].node
-        fault = whole_fault(expr)
-        if fault:
-            self.refuse(1, fault.message, fault.reason, fault.hint)
-        return expr
+                return self.operands[0]
 
     # -- reading ---------------------------------------------------------------------------------
 
@@ -113,23 +144,22 @@ class _Reader:
             following = self.tokens[self.place] if token.kind is not TokenKind.END else token
             if token.kind is TokenKind.NUMBER:
                 return self.leaf(number(float(token.text)), token.column, token.text)
-            if token.text == "not":
-                self.prefix(OPERATORS["not"], token)
-            elif token.kind is TokenKind.NAME and token.text not in KEYWORDS:
+            if token.kind is TokenKind.NAME and (token.text not in KEYWORDS or self.is_word(token, following)):
                 if following.text == "(":
                     self.begin_call(token)
                 elif following.text == "=":
                     self.option(token)
                     return None
                 else:
-                    return self.name(token)
+                    self.name(token)
+                    return None
             elif token.text == "(":
                 self.bracket(_Open(None, token.column))
             elif token.text == "-" and following.kind is TokenKind.NUMBER and not self.is_power(self.place + 1):
                 self.next()
                 return self.leaf(number(-float(following.text)), token.column, f"-{following.text}")
-            elif token.text == "-":
-                self.prefix(OPERATORS["neg"], token)
+            elif token.text in self.dialect.prefix:
+                self.prefix(*self.dialect.prefix[token.text], token)
             else:
                 hint = "there is no unary plus" if token.text == "+" else "a field, a number, a call or ("
                 self.refuse(token.column, f"expected a value, got {self.shown(token)}", hint=hint)
@@ -139,18 +169,23 @@ class _Reader:
         while True:
             token = self.next()
             if token.kind is TokenKind.END:
-                self.settle(1)
+                self.settle(_CHOICE)
                 if self.open:
-                    self.refuse(token.column, f"( of column {self.open[-1].column} is not closed")
+                    column = self.open[-1].column
+                    self.refuse(token.column, f"( of column {column} is not closed", hint="close it with )")
                 return True
-            if token.text in _INFIX:
-                self.infix(_INFIX[token.text], token)
+            if token.text in self.dialect.infix:
+                self.infix(self.dialect.infix[token.text], token)
+                return False
+            if token.text in ("?", ":") and self.dialect.choice:
+                self.choice(token) if token.text == "?" else self.otherwise(token)
                 return False
             if token.text == ",":
                 self.comma(token)
                 return False
             if token.text != ")":
-                hint = "an option is written name=number" if token.text == "=" else "+ - * / ** < and or , )"
+                signs = " ".join(self.dialect.infix)
+                hint = "an option is written name=number" if token.text == "=" else f"{signs} , )"
                 self.refuse(token.column, f"expected an operator, got {self.shown(token)}", hint=hint)
             self.close(token)
 
@@ -162,7 +197,12 @@ class _Reader:
 
     def is_power(self, place: int) -> bool:
         """Whether ``**`` stands at `place`."""
-        return self.tokens[place].text == _POWER.symbol
+        infix = self.dialect.infix.get(self.tokens[place].text)
+        return infix is not None and infix.operator.name == "pow"
+
+    def is_word(self, token: Token, following: Token) -> bool:
+        """Whether a keyword is the name of a call here."""
+        return self.dialect.words is not None and token.text in self.dialect.words and following.text == "("
 
     def shown(self, token: Token) -> str:
         """A token as messages name it."""
@@ -173,14 +213,26 @@ class _Reader:
     def leaf(self, node: Expr, column: int, literal: str = "") -> None:
         """Take a leaf: `push` has made sure that it is not too deep."""
         self.count(column)
-        self.operands.append(_Operand(node, column, literal))
+        self.operands.append(Operand(node, column, literal))
 
     def name(self, token: Token) -> None:
-        """A bare name: a field, or a group once its slot is known."""
-        fault = label_fault(token.text)
+        """A bare name: an argument, a field, or a group once its slot is known."""
+        if self.bound is not None and token.text in self.bound:
+            self.count(token.column)
+            self.operands.append(self.bound[token.text])
+            return
+        leaf = self.dialect.leaf(token.text)
+        if leaf.kind == "formula":
+            self.count(token.column)
+            self.expand(Word(token.text, leaf.text, leaf.note), {}, token.column)
+            return
+        if not NAME.fullmatch(leaf.text) or leaf.text in KEYWORDS:
+            hint = f"a field is its bare name, {self.dialect.bare}"
+            self.refuse(token.column, f"{token.text!r} is no field", hint=hint)
+        fault = label_fault(leaf.text)
         if fault:
-            self.refuse(token.column, fault.message, fault.reason, fault.hint)
-        self.leaf(field_node(token.text), token.column)
+            self.refuse(token.column, fault.message, fault.reason, hint=fault.hint)
+        self.leaf(group(leaf.text) if leaf.kind == "group" else field_node(leaf.text), token.column)
 
     def push(self, entry: _Open) -> None:
         """Open an operator or a call."""
@@ -188,7 +240,7 @@ class _Reader:
         self.above += 1
         if self.above + 1 > MAX_DEPTH:
             message = f"an expression has at most {MAX_DEPTH} levels, got more"
-            self.refuse(entry.column, message, Reason.DSL_TOO_LARGE)
+            self.refuse(entry.column, message, Reason.DSL_TOO_LARGE, hint=_SMALLER)
         self.open.append(entry)
 
     def count(self, column: int) -> None:
@@ -196,102 +248,143 @@ class _Reader:
         self.nodes += 1
         if self.nodes > MAX_NODES:
             message = f"an expression has at most {MAX_NODES} nodes, got more"
-            self.refuse(column, message, Reason.DSL_TOO_LARGE)
+            self.refuse(column, message, Reason.DSL_TOO_LARGE, hint=_SMALLER)
 
     def bracket(self, entry: _Open) -> None:
         """Open a bracket."""
         self.brackets += 1
         if self.brackets > MAX_BRACKETS:
             message = f"brackets nest at most {MAX_BRACKETS} deep, got more"
-            self.refuse(entry.column, message, Reason.DSL_TOO_LARGE)
+            self.refuse(entry.column, message, Reason.DSL_TOO_LARGE, hint=_SMALLER)
         entry.base = len(self.operands)
         if not entry.call:
             self.open.append(entry)
 
     def begin_call(self, token: Token) -> None:
         """Open ``name(``."""
-        operator = OPERATORS.get(token.text)
-        if operator is None:
-            hint = instead_of(token.text)
-            self.refuse(token.column, f"there is no operator {token.text!r}", Reason.DSL_NAME, hint)
+        words = self.dialect.words.get(token.text, ()) if self.dialect.words is not None else ()
+        operator = OPERATORS.get(token.text) if self.dialect.words is None else None
+        if operator is None and not words:
+            self.refuse(
+                token.column, f"there is no operator {token.text!r}", Reason.DSL_NAME, hint=self.instead(token.text)
+            )
         self.next()
-        entry = _Open(operator, token.column, call=True)
+        entry = _Open(operator, token.column, words=words, call=True)
         self.bracket(entry)
         self.push(entry)
-        if self.tokens[self.place].text == ")":
+        if self.tokens[self.place].text == ")" and operator is not None:
             message = f"{token.text} takes {count_of(operator)}, got 0"
-            self.refuse(token.column, message, Reason.DSL_ARITY, f"write {operator.signature}")
+            self.refuse(token.column, message, Reason.DSL_ARITY, hint=f"write {operator.signature}")
+        if self.tokens[self.place].text == ")":
+            self.refuse(token.column, f"{token.text} got no argument", Reason.DSL_ARITY, hint=written(words))
 
-    def prefix(self, operator: Operator, token: Token) -> None:
+    def instead(self, name: str) -> str:
+        """What to write instead of the unknown operator `name`."""
+        if self.dialect.words is None:
+            return instead_of(name)
+        ours = f"{name} is native, this is read as {self.dialect.name}" if name in OPERATORS else ""
+        return near(name, self.dialect.words) or ours or f"this is read as {self.dialect.name}"
+
+    def prefix(self, operator: Operator, binding: float, token: Token) -> None:
         """Open ``-`` or ``not``."""
-        if operator.symbol == "not" and self.open and self.open[-1].binding > operator.precedence:
-            hint = "put it in parentheses, as in (not c) * x"
-            self.refuse(token.column, "not binds looser than what stands before it", hint=hint)
-        self.push(_Open(operator, token.column))
+        if operator.name == "not" and self.open and self.open[-1].binding > binding:
+            hint = f"put it in parentheses, as in ({token.text} c) * x"
+            self.refuse(token.column, f"{token.text} binds looser than what stands before it", hint=hint)
+        self.push(_Open(operator, token.column, binding))
 
-    def infix(self, operator: Operator, token: Token) -> None:
+    def infix(self, infix: Infix, token: Token) -> None:
         """Open a binary operator after closing all that binds tighter on its left."""
-        to_the_right = operator is _POWER
-        self.settle(operator.precedence + (to_the_right or operator.precedence == _COMPARISON))
-        if operator.precedence == _COMPARISON and self.open and self.open[-1].binding == _COMPARISON:
+        self.settle(infix.binding + (0.01 if infix.right or infix.comparison else 0))
+        if infix.comparison and self.open and self.open[-1].binding == infix.binding:
             self.refuse(token.column, "comparisons do not chain", hint="join two of them, as in a < b and b < c")
-        self.push(_Open(operator, token.column))
+        self.push(_Open(infix.operator, token.column, infix.binding))
+
+    def choice(self, token: Token) -> None:
+        """Open ``c ?`` after closing all that stands before it."""
+        self.settle(1)
+        self.push(_Open(OPERATORS["if_else"], token.column, _CHOICE, undecided=True))
+
+    def otherwise(self, token: Token) -> None:
+        """Go on from ``c ? x`` to ``:``."""
+        while True:
+            self.settle(1)
+            entry = self.open[-1] if self.open else None
+            if entry is None or entry.binding != _CHOICE:
+                self.refuse(token.column, ": belongs to no ?", hint="write condition ? x : y")
+            if entry.undecided:
+                entry.undecided = False
+                return
+            self.finish(self.open.pop())
 
     def option(self, token: Token) -> None:
         """Read ``name=number`` up to the comma or bracket behind it."""
         entry = self.open[-1] if self.open else None
         if entry is None or not entry.call or self.tokens[self.place - 2].text not in ("(", ","):
-            self.refuse(self.tokens[self.place].column, "= stands only in an option of a call, as in min_obs=10")
+            column = self.tokens[self.place].column
+            self.refuse(column, "= stands only in an option of a call", hint="write name(x, option=number)")
         if token.text in entry.options:
-            self.refuse(token.column, f"option {token.text!r} is given twice")
+            self.refuse(token.column, f"option {token.text!r} is given twice", hint="give it once")
         self.next()
         sign = self.next() if self.tokens[self.place].text == "-" else None
         value = self.next()
         if value.kind is not TokenKind.NUMBER:
-            self.refuse(value.column, f"option {token.text!r} must be a number, got {self.shown(value)}")
+            message = f"option {token.text!r} must be a number, got {self.shown(value)}"
+            self.refuse(value.column, message, hint=f"write {token.text}=5")
         end = self.tokens[self.place]
         if end.text not in (",", ")"):
-            self.refuse(end.column, f"expected , or ) after an option, got {self.shown(end)}")
+            message = f"expected , or ) after an option, got {self.shown(end)}"
+            self.refuse(end.column, message, hint="an option is one number, the last of a call")
         written = entry.operator.option(token.text) if entry.operator else None
-        if written and written.whole and not _INTEGER.fullmatch(value.text):
+        if written and written.whole and not INTEGER.fullmatch(value.text):
             message = f"{token.text} must be an integer literal, got {value.text}"
-            self.refuse(value.column, message, Reason.DSL_WINDOW)
+            self.refuse(value.column, message, Reason.DSL_WINDOW, hint=f"digits only, as in {token.text}=5")
         entry.options[token.text] = -float(value.text) if sign else float(value.text)
         entry.columns[token.text] = token.column
 
     def comma(self, token: Token) -> None:
         """Finish an argument; after an option only options may follow."""
-        self.settle(1)
+        self.settle(_CHOICE)
         entry = self.open[-1] if self.open else None
         if entry is None or not entry.call:
-            self.refuse(token.column, "a comma stands only between the arguments of a call")
+            message = "a comma stands only between the arguments of a call"
+            self.refuse(token.column, message, hint="an expression is one formula")
         if entry.options and self.tokens[self.place + 1 - (self.tokens[self.place].kind is TokenKind.END)].text != "=":
-            self.refuse(self.tokens[self.place].column, "an argument can't follow an option")
+            column = self.tokens[self.place].column
+            self.refuse(column, "an argument can't follow an option", hint="options come last")
 
     # -- closing -----------------------------------------------------------------------------------
 
-    def settle(self, least: int) -> None:
+    def settle(self, least: float) -> None:
         """Close the open operators that bind at least as tightly as `least`."""
-        while self.open and self.open[-1].binding >= least and (operator := self.open[-1].operator) is not None:
-            entry = self.open.pop()
-            count = len(operator.slots)
-            parts = self.operands[-count:]
-            del self.operands[-count:]
-            self.build(entry, operator, parts, entry.column if count == 1 else parts[0].column)
+        while self.open and self.open[-1].binding >= least:
+            self.finish(self.open.pop())
+
+    def finish(self, entry: _Open) -> None:
+        """Close one open operator."""
+        if entry.operator is None or entry.undecided:
+            self.refuse(entry.column, "? has no :", hint="write condition ? x : y")
+        count = len(entry.operator.slots)
+        parts = self.operands[-count:]
+        del self.operands[-count:]
+        self.build(entry, entry.operator, parts, entry.column if count == 1 else parts[0].column)
 
     def close(self, token: Token) -> None:
         """Close the innermost bracket or call."""
-        self.settle(1)
+        self.settle(_CHOICE)
         if not self.open:
-            self.refuse(token.column, ") closes nothing")
+            self.refuse(token.column, ") closes nothing", hint="open it with (, or leave it out")
         entry = self.open.pop()
         self.brackets -= 1
+        if not entry.call:
+            return
+        parts = self.operands[entry.base :]
+        del self.operands[entry.base :]
         if entry.operator is not None:
-            parts = self.operands[entry.base :]
-            del self.operands[entry.base :]
             self.build(entry, entry.operator, parts, entry.column)
+        else:
+            self.take_word(entry, parts)
 
-    def build(self, entry: _Open, operator: Operator, parts: list[_Operand], column: int) -> None:
+    def build(self, entry: _Open, operator: Operator, parts: list[Operand], column: int) -> None:
         """Make the node of a finished operator or call."""
         self.above -= 1
         parts = self.take_positional_options(entry, operator, parts)
@@ -300,7 +393,7 @@ class _Reader:
         if fault:
             at = entry.columns[fault.option] if fault.option else entry.column
             at = parts[fault.index].column if fault.index >= 0 else at
-            self.refuse(at, fault.message, fault.reason, fault.hint)
+            self.refuse(at, fault.message, fault.reason, hint=fault.hint)
         options = tuple(entry.options.items())
         if operator.expands is not None:
             target, source = operator.expands
@@ -308,15 +401,55 @@ class _Reader:
             node = plain_call(target, (field_node(source), *args), options)
         else:
             node = plain_call(operator.name, args, options)
-        if node.depth > MAX_DEPTH:
-            message = f"an expression has at most {MAX_DEPTH} levels, got more"
-            self.refuse(entry.column, message, Reason.DSL_TOO_LARGE)
-        if node.warmup > MAX_LOOKBACK:
-            message = f"an expression looks back at most {MAX_LOOKBACK} rows, got {node.warmup}"
-            self.refuse(entry.column, message, Reason.DSL_TOO_LARGE)
-        self.operands.append(_Operand(node, column))
+        self.operands.append(Operand(self.within_caps(node, entry.column), column))
+        if self.bound is not None:
+            self.operands[-1] = shortened(self.operands[-1])
 
-    def take_positional_options(self, entry: _Open, operator: Operator, parts: list[_Operand]) -> list[_Operand]:
+    def within_caps(self, node: Expr, column: int) -> Expr:
+        """`node`, unless it is too large."""
+        for what, got, limit in (
+            ("has at most {} levels", node.depth, MAX_DEPTH),
+            ("has at most {} nodes", node.nodes, MAX_NODES),
+            ("looks back at most {} rows", node.warmup, MAX_LOOKBACK),
+        ):
+            if got > limit:
+                message = f"an expression {what.format(limit)}, got {got}"
+                self.refuse(column, message, Reason.DSL_TOO_LARGE, hint=_SMALLER)
+        return node
+
+    # -- words of other dialects ---------------------------------------------------------------------
+
+    def take_word(self, entry: _Open, parts: list[Operand]) -> None:
+        """Put the native formula of a finished call in its place."""
+        self.above -= 1
+        options = {
+            name: Operand(number(value), entry.columns[name], number_text(value))
+            for name, value in entry.options.items()
+        }
+        given = bind(entry.words, entry.column, parts, options, floors=self.dialect.floors)
+        if isinstance(given, Fault):
+            self.refuse(entry.column, given.message, given.reason, hint=given.hint)
+        self.notes.extend(given.notes)
+        self.expand(given.word, given.arguments, entry.column)
+
+    def expand(self, word: Word, bound: Mapping[str, Operand], column: int) -> None:
+        """Read the native formula of `word` as if it stood in the text, at the column of the call."""
+        if word.note:
+            read_as = "" if word.native == word.signature else f" is {word.native}"
+            self.notes.append(f"{word.signature}{read_as}: {word.note}")
+        given = [token._replace(column=column) for token in word.tokens]
+        reader = _Reader(self.text, NATIVE, given, bound)
+        try:
+            node = reader.read_part().node
+        except ExpressionError as error:
+            read_as = "" if word.native == word.signature else f"{word.signature} is read as {word.native}"
+            hint = "; ".join(part for part in (error.hint, read_as) if part)
+            raise ExpressionError(
+                error.message, text=self.text, column=error.column, reason=error.reason, hint=hint
+            ) from None
+        self.operands.append(Operand(self.within_caps(node, column), column))
+
+    def take_positional_options(self, entry: _Open, operator: Operator, parts: list[Operand]) -> list[Operand]:
         """Move literals behind the slots to the options that may be given by place."""
         least = len(operator.slots)
         by_place = [option for option in operator.options if option.positional]
@@ -324,7 +457,8 @@ class _Reader:
             return parts
         for option, part in zip(by_place, parts[least:], strict=False):
             if not part.literal or option.name in entry.options:
-                self.refuse(part.column, f"{option.name} of {operator.name} must be one number literal")
+                message = f"{option.name} of {operator.name} must be one number literal"
+                self.refuse(part.column, message, hint=f"write {operator.signature}")
             entry.options[option.name] = part.node.value
             entry.columns[option.name] = part.column
         return parts[:least]
@@ -334,16 +468,17 @@ class _Reader:
         is_group = operator.slot(index).kind is SlotKind.GROUP and node.kind == "field"
         return group(node.name) if is_group else node
 
-    def written_fault(self, operator: Operator, parts: list[_Operand]) -> Fault | None:
+    def written_fault(self, operator: Operator, parts: list[Operand]) -> Fault | None:
         """An integer slot takes digits, not a number that happens to be whole."""
         for index, part in enumerate(parts):
             slot = operator.slot(index)
-            if slot.kind.whole and not _INTEGER.fullmatch(part.literal):
+            if slot.kind.whole and not INTEGER.fullmatch(part.literal):
                 reason = Reason.DSL_KIND if slot.kind is SlotKind.INTEGER else Reason.DSL_WINDOW
                 got = part.literal or "a computed one"
-                return Fault(f"{slot.name} of {operator.name} must be an integer literal, got {got}", reason, "", index)
+                message = f"{slot.name} of {operator.name} must be an integer literal, got {got}"
+                return Fault(message, reason, "digits only, as in 20", index)
         return None
 
-    def refuse(self, column: int, message: str, reason: Reason = Reason.DSL_SYNTAX, hint: str = "") -> NoReturn:
-        """Give up at `column`."""
+    def refuse(self, column: int, message: str, reason: Reason = Reason.DSL_SYNTAX, *, hint: str) -> NoReturn:
+        """Give up at `column`; `hint` says what would be valid."""
         raise ExpressionError(message, text=self.text, column=column, reason=reason, hint=hint)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-__all__ = ["Family", "Operator", "Option", "Result", "Slot", "SlotKind"]
+__all__ = ["Family", "Operator", "Option", "Result", "Slot", "SlotKind", "UnitRule", "Work"]
 
 
 class SlotKind(StrEnum):
@@ -51,6 +51,32 @@ class Result(StrEnum):
     SAME = "same"
 
 
+class UnitRule(StrEnum):
+    """The unit of a result, and what the units of the series that it is made of must be."""
+
+    SAME = "same"  # that of the first series
+    ALIKE = "alike"  # all series share one, the result has it
+    COMPARED = "compared"  # all series share one, the result is a plain number
+    PLAIN = "plain"  # a plain number, whatever the series are in
+    BARE = "bare"  # a plain number of plain numbers
+    PRODUCT = "product"  # that of the first series times that of the second
+    RATIO = "ratio"  # that of the first series over that of the second; 1 over it where there is only one
+    POWER = "power"  # that of the first series to the power of the last argument
+    SQUARE = "square"
+    ROOT = "root"
+
+
+class Work(StrEnum):
+    """How many operations a cell costs; d is the window, N the names of a day."""
+
+    CELL = "cell"  # 1
+    DAY = "day"  # log2 N: a sort of the day
+    ROWS = "rows"  # d: one pass over the window
+    MOMENTS = "moments"  # 4 d: two passes over the window
+    PAIRS = "pairs"  # 8 d: two passes over two windows
+    SORTS = "sorts"  # d log2 d: a sort of the window
+
+
 @dataclass(frozen=True, slots=True)
 class Slot:
     """One positional argument; `low` and `high` bound a literal, `open_*` exclude the bound itself."""
@@ -86,6 +112,8 @@ class Operator:
         doc: the meaning, beyond the rules that hold for all.
         example: an expression that uses it.
         family: what it ranges over.
+        units: the unit of its result, and what it asks of the units of its series.
+        work: what a cell of its result costs.
         options: the keywords it takes.
         result: number, condition, or as its arguments.
         minimum: the smallest window for which the statistic exists.
@@ -104,6 +132,8 @@ class Operator:
     doc: str
     example: str
     family: Family
+    units: UnitRule
+    work: Work = Work.CELL
     options: tuple[Option, ...] = ()
     result: Result = Result.NUMBER
     variadic: bool = False

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from alphaswarm.core import Panel
+
+if TYPE_CHECKING:
+    from alphaswarm.dsl import Expr
 
 __all__ = ["MIN_COVERAGE", "SHORT_WINDOW", "cautions", "too_few_names"]
 
@@ -19,9 +22,20 @@ LEAK_IC = 0.08
 
 
 def cautions(
-    panel: Panel, days: int, evidence: Mapping[str, Any], *, unsealed: bool, twins: Sequence[str] = ()
+    panel: Panel,
+    days: int,
+    evidence: Mapping[str, Any],
+    *,
+    unsealed: bool,
+    twins: Sequence[str] = (),
+    expression: Expr | None = None,
 ) -> list[str]:
-    """Warnings for a trial on `days` rows of `panel`, the gravest first; `twins` are other names of the same data."""
+    """Warnings for a trial of `expression` on `days` rows of `panel`, the gravest first.
+
+    `twins` are other names of the same data.
+    """
+    from alphaswarm.dsl import warnings_of
+
     found = []
     strongest = max((abs(evidence.get(name) or 0.0) for name in ("ic", "rank_ic")), default=0.0)
     if strongest > LEAK_IC:
@@ -44,6 +58,8 @@ def cautions(
     coverage = evidence.get("coverage")
     if coverage is not None and coverage < THIN_COVERAGE:
         found.append(f"only {coverage:.0%} of the priced names have a value")
+    if expression is not None:
+        found += [str(warning) for warning in warnings_of(expression, panel)]
     return found
 
 

@@ -75,14 +75,14 @@ class Examiner:
         self._memory = memory
         self._unsealed = unsealed
 
-    def examine(self, text: str, opened: OpenPanel, label: Label, note: Note) -> Trial:
+    def examine(self, text: str, opened: OpenPanel, label: Label, note: Note, *, dialect: str = "native") -> Trial:
         """The trial of `text`, measured or recalled. What can't be measured is kept first, then raised."""
         if note.run is not None:
             self._runs.check(note.run)
         try:
-            expression = checked(text, opened.panel)
+            expression = checked(text, opened.panel, dialect)
         except (ExpressionError, FieldNotFound) as error:
-            self._keep_invalid(text, opened, label, note, error)
+            self._keep_invalid(text, dialect, opened, label, note, error)
             raise
         key = _key(expression.digest, opened, label)
         with self._store.read() as connection:
@@ -97,7 +97,9 @@ class Examiner:
         evidence = dict(self._panels.evidence(opened, factor, label.horizon, label.fill))
         refusal = too_few_names(evidence.get("coverage"))
         twins = self._ledger.twins(opened.name, opened.panel.digest)
-        warnings = cautions(opened.seen, opened.days, evidence, unsealed=self._unsealed, twins=twins)
+        warnings = cautions(
+            opened.seen, opened.days, evidence, unsealed=self._unsealed, twins=twins, expression=expression
+        )
         return {
             **_asked(key, expression.digest, text, opened, label),
             "status": "evaluated" if refusal is None else "refused",
@@ -128,9 +130,15 @@ class Examiner:
         self._memory.remember(factor_document(everything), connection)
 
     def _keep_invalid(
-        self, text: str, opened: OpenPanel, label: Label, note: Note, error: ExpressionError | FieldNotFound
+        self,
+        text: str,
+        dialect: str,
+        opened: OpenPanel,
+        label: Label,
+        note: Note,
+        error: ExpressionError | FieldNotFound,
     ) -> None:
-        digest, shown = _invalid(text, error)
+        digest, shown = _invalid(text, dialect, error)
         key = _key(digest, opened, label)
         values = {
             **_asked(key, digest, text, opened, label),
@@ -144,7 +152,7 @@ class Examiner:
         self._keep(key, values, note)
 
 
-def checked(text: str, panel: Panel) -> Expr:
+def checked(text: str, panel: Panel, dialect: str = "native") -> Expr:
     """`text` as an expression that `panel` can carry.
 
     Raises:
@@ -152,7 +160,7 @@ def checked(text: str, panel: Panel) -> Expr:
     """
     from alphaswarm.dsl import check, parse
 
-    return check(parse(text), panel)
+    return check(parse(text, dialect), panel)
 
 
 def factor_values(expression: Expr, panel: Panel) -> NDArray[np.float64]:
@@ -200,12 +208,12 @@ def _asked(key: str, digest: str, text: str, opened: OpenPanel, label: Label) ->
     }
 
 
-def _invalid(text: str, error: ExpressionError | FieldNotFound) -> tuple[str, str]:
+def _invalid(text: str, dialect: str, error: ExpressionError | FieldNotFound) -> tuple[str, str]:
     """Digest and text of what can't be measured; what only this panel lacks keeps its canonical digest."""
     from alphaswarm.dsl import parse
 
     if isinstance(error, FieldNotFound):
-        expression = parse(text)
+        expression = parse(text, dialect)
         return expression.digest, str(expression)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest(), _escaped(text)
 

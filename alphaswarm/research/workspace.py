@@ -150,6 +150,7 @@ class Workspace:
         parents: Sequence[str] = (),
         critique: str = "",
         source: str = "",
+        dialect: str = "native",
     ) -> Trial:
         """Measure an expression on the search window and keep the trial; recall it if it was measured before.
 
@@ -165,11 +166,12 @@ class Workspace:
             parents: digests or trial ids that it was made from.
             critique: what the result taught.
             source: who or what proposed it.
+            dialect: how `text` is written; the trial is kept in native form.
 
         Raises:
             ExpressionError: no valid expression, or (as `FieldNotFound` too) not on this panel.
             EvidenceInvalid: it covers too few names, or the label asked for can't be.
-            UnknownName: no such panel or run.
+            UnknownName: no such panel, run or dialect.
             StoreBusy, StoreError: nothing was kept.
         """
         note = Note(
@@ -180,7 +182,7 @@ class Workspace:
             tuple(kept_text("a parent", parent) for parent in parents),
         )
         label = Label(horizon, cast("Fill", fill))
-        return self._examiner.examine(text, self._panels.open(panel), label, note)
+        return self._examiner.examine(text, self._panels.open(panel), label, note, dialect=dialect)
 
     def trial(self, identifier: str) -> Trial:
         """The trial whose id or digest begins so, or `UnknownName`."""

@@ -17,4 +17,4 @@ def test_other_spellings_name_operators(name):
 def test_hints():
     assert instead_of("rank") == "write cs_rank(x) or ts_rank(x, d)"
     assert instead_of("cs_rnk") == "did you mean 'cs_rank'?"
-    assert instead_of("qqqqqq") == ""
+    assert instead_of("qqqqqq") == "alphaswarm alpha operators lists them"

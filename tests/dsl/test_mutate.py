@@ -71,7 +71,7 @@ def test_options_and_constants_are_drawn_too():
 def test_mutation_reaches_every_kind_of_change():
     rng = rng_of(1)
     expr = parse("cs_rank(ts_mean(close, 20) + 0.5) * group_rank(open, sector)")
-    mutants = [mutate(expr, rng, FIELDS, ("sector", "industry")) for _ in range(400)]
+    mutants = [mutate(expr, rng, FIELDS, ("sector", "industry")) for _ in range(1500)]
     depths = {mutant.depth for mutant in mutants}
     assert min(depths) < expr.depth < max(depths)
     texts = {str(mutant) for mutant in mutants}
@@ -81,6 +81,61 @@ def test_mutation_reaches_every_kind_of_change():
     assert any("industry" in text for text in texts)
     assert any("group_mean(open, sector)" in text for text in texts)
     assert len(texts) > 150
+
+
+def mutants_of(text, seed=0, draws=300, **more):
+    rng = rng_of(seed)
+    return {str(mutate(parse(text), rng, FIELDS, GROUPS, **more)) for _ in range(draws)}
+
+
+def test_options_are_set_changed_and_dropped():
+    texts = mutants_of("ts_mean(close, 20, min_obs=10)")
+    assert "ts_mean(close, 20)" in texts
+    assert len({text for text in texts if text.startswith("ts_mean(close, 20, min_obs=")}) > 3
+    assert any("min_obs" in text for text in mutants_of("ts_mean(close, 20)"))
+    assert {"cs_scale(close)", "cs_scale(close, a=3)"} <= mutants_of("cs_scale(close, a=2)")
+
+
+def test_arguments_come_and_go_where_any_number_is_taken():
+    texts = mutants_of("cs_resid(returns, close, volume)")
+    assert {"cs_resid(returns, volume)", "cs_resid(returns, close)"} <= texts
+    assert any(len(parse(text).args) == 4 for text in texts if text.startswith("cs_resid("))
+    assert all(len(parse(text).args) >= 2 for text in texts if text.startswith("cs_resid("))
+    assert any(text.startswith("max(close, open, ") for text in mutants_of("max(close, open)"))
+
+
+def test_a_condition_is_followed_by_conditions():
+    texts = mutants_of("ts_count(close > open, 20)", draws=600)
+    assert "ts_count(not close > open, 20)" in texts
+    assert "ts_count(close <= open, 20)" in texts
+    inside = [expr.args[0] for expr in map(parse, texts) if expr.op == "ts_count"]
+    assert all(part.condition for part in inside)
+    assert {"and", "or", "not", "delay"} <= {part.op for part in inside}
+
+
+def test_children_put_conditions_where_conditions_stand():
+    one, other = parse("ts_count(close > open, 20)"), parse("if_else(volume > 5 and open < 3, returns, close)")
+    children = {str(crossover(one, other, rng_of(seed))) for seed in range(80)}
+    assert "ts_count(volume > 5 and open < 3, 20)" in children
+    assert "ts_count(volume > 5, 20)" in children
+
+
+def test_groups_of_a_mutant_are_those_it_may_use():
+    rng = rng_of(3)
+    expr = parse("group_mean(close, industry)")
+    assert any("sector" in mutate(expr, rng, FIELDS, GROUPS).groups for _ in range(100))
+    assert not any("sector" in mutate(expr, rng, FIELDS).groups for _ in range(100))
+
+
+@given(seeds)
+@settings(max_examples=60, deadline=None)
+def test_long_walks_stay_sound(seed):
+    rng = rng_of(seed)
+    expr = random_expr(rng, FIELDS, GROUPS)
+    for _ in range(15):
+        expr = mutate(expr, rng, FIELDS, GROUPS, max_depth=6)
+        assert check(expr) is expr
+        assert parse(str(expr)) is expr
 
 
 def test_whole_numbers_move_by_one():

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from alphaswarm.core import Panel
+from alphaswarm.dsl import parse
 from alphaswarm.research.cautions import LEAK_IC, MIN_COVERAGE, SHORT_WINDOW, cautions, too_few_names
 
 CLEAN = {"ic": 0.02, "rank_ic": 0.02, "sharpe": 1.0, "coverage": 0.9}
@@ -20,6 +21,13 @@ def said(evidence=CLEAN, days: int = SHORT_WINDOW, unsealed: bool = False, twins
 def test_nothing_to_say() -> None:
     assert said(survivorship_biased=False, adjusted=True) == ""
     assert said({"ic": None, "rank_ic": None, "sharpe": None, "coverage": None}) == ""
+
+
+def test_units_that_are_mixed_are_said() -> None:
+    mixed = cautions(panel(), SHORT_WINDOW, CLEAN, unsealed=False, expression=parse("close + volume"))
+    assert mixed == ["+ needs one unit, got price and shares in close + volume"]
+    stated = panel(units={"volume": "price"})
+    assert cautions(stated, SHORT_WINDOW, CLEAN, unsealed=False, expression=parse("close + volume")) == []
 
 
 @pytest.mark.parametrize(

@@ -108,6 +108,20 @@ def test_a_field_that_only_this_panel_lacks_keeps_the_canonical_digest(workspace
     assert trial.expression == "cap * close"
 
 
+def test_other_dialects_are_kept_in_native_form(workspace: Workspace) -> None:
+    trial = workspace.evaluate("Mean($close, 5)/$close", panel="small", dialect="qlib")
+    assert trial.expression == "ts_mean(close, 5) / close"
+    assert workspace.evaluate("ts_mean(close, 5) / close", panel="small").known
+    with pytest.raises(FieldNotFound):
+        workspace.evaluate("Mean($odd, 5)", panel="small", dialect="qlib")
+    with pytest.raises(ExpressionError):
+        workspace.evaluate("Mean(close, 5)", panel="small", dialect="qlib")
+    assert workspace.trials_total("small") == 3
+    with pytest.raises(UnknownName, match="native, qlib, worldquant"):
+        workspace.evaluate("close", panel="small", dialect="klingon")
+    assert workspace.trials_total("small") == 3
+
+
 def test_a_thin_factor_is_refused_and_counted(workspace: Workspace) -> None:
     for known in (False, True):
         with pytest.raises(EvidenceInvalid, match="at least 20% of the priced names, this one covers"):

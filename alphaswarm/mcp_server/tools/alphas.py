@@ -36,6 +36,7 @@ Expression = Annotated[
         json_schema_extra={"maxLength": 4096},
     ),
 ]
+Dialect = Annotated[Literal["native", "worldquant", "qlib"], Field(description="whose notation; answers are native")]
 Corpus = Literal["alpha_factors", "backtest_summaries", "rl_trajectory_summaries"]
 Plain = Annotated[str, AfterValidator(_no_control)]
 
@@ -57,6 +58,8 @@ class Validation(BaseModel):
     column: int | None = Field(description="1-based place of the fault")
     message: str | None
     hint: str | None
+    warnings: list[str] = Field(description="sound but doubtful, e.g. a price added to a volume")
+    notes: list[str] = Field(description="choices made when another dialect was read")
 
 
 class Found(BaseModel):
@@ -88,9 +91,11 @@ class SearchAnswer(BaseModel):
     "Check a formula against the language and a panel's fields without measuring it. Costs no trial.",
     read_only=True,
 )
-async def validate(desk: Desk, context: Context, expression: Expression, panel: PanelName = None) -> Validation:
+async def validate(
+    desk: Desk, context: Context, expression: Expression, panel: PanelName = None, dialect: Dialect = "native"
+) -> Validation:
     """Say whether the text is a valid expression on the panel."""
-    return await desk.run(lambda workspace: _validation(workspace, expression, panel), context, lane="read")
+    return await desk.run(lambda workspace: _validation(workspace, expression, panel, dialect), context, lane="read")
 
 
 @tool(
@@ -115,6 +120,7 @@ async def evaluate(
     ] = [],  # noqa: B006 - read from the signature only, never changed
     critique: Annotated[Plain, Field(description="what the result taught", max_length=4000)] = "",
     source: Annotated[Plain, Field(description="who or what proposed it", max_length=64)] = "",
+    dialect: Dialect = "native",
 ) -> Trial:
     """Evaluate and store."""
 
@@ -129,6 +135,7 @@ async def evaluate(
             parents=tuple(parents),
             critique=critique,
             source=source or "mcp",
+            dialect=dialect,
         )
 
     return fitting(await desk.run(work, context, lane="work"))
@@ -200,12 +207,13 @@ def _found(result: Result) -> Found:
     )
 
 
-def _validation(workspace: Workspace, text: str, panel: str | None) -> Validation:
-    from alphaswarm.dsl import check, parse
+def _validation(workspace: Workspace, text: str, panel: str | None, dialect: str) -> Validation:
+    from alphaswarm.dsl import check, translate, warnings_of
 
     held = workspace.panel(known_panel(workspace, panel))
     try:
-        expr = check(parse(text), held)
+        translation = translate(text, dialect)
+        expr = check(translation.expr, held)
     except ExpressionError as error:
         return _invalid(text, str(error.reason), error.message, column=error.column, hint=error.hint)
     except FieldNotFound as error:
@@ -223,6 +231,8 @@ def _validation(workspace: Workspace, text: str, panel: str | None) -> Validatio
         column=None,
         message=None,
         hint=None,
+        warnings=[str(warning) for warning in warnings_of(expr, held)],
+        notes=list(translation.notes),
     )
 
 
@@ -240,4 +250,6 @@ def _invalid(text: str, reason: str, message: str, *, column: int | None = None,
         column=column,
         message=message,
         hint=hint or None,
+        warnings=[],
+        notes=[],
     )

@@ -78,6 +78,21 @@ def test_a_panel_is_a_name_of_the_catalog_never_a_file(
         assert ask("data_catalog_describe", panel=panel).is_error
 
 
+def test_other_dialects_are_read_and_doubts_are_said(ask: Callable[..., Any], workspace: Workspace) -> None:
+    text = "rank(sum(close + volume, 5.5))"
+    checked = ask("data_alphas_validate", expression=text, panel="small", dialect="worldquant").structured_content
+    assert checked["expression"] == "cs_rank(ts_sum(close + volume, 5))"
+    assert any("5.5 rows are read as 5" in note for note in checked["notes"])
+    assert checked["warnings"] == ["+ needs one unit, got price and shares in close + volume"]
+    bad = ask("data_alphas_validate", expression="Ref($close, -1)", panel="small", dialect="qlib").structured_content
+    assert (bad["valid"], bad["reason"], bad["column"]) == (False, "LOOKAHEAD", 13)
+    assert (bad["warnings"], bad["notes"]) == ([], [])
+    trial = ask("data_alphas_evaluate", expression=text, panel="small", dialect="worldquant").structured_content
+    assert (trial["expression"], trial["digest"]) == (checked["expression"], checked["digest"])
+    assert checked["warnings"][0] in trial["warnings"]
+    assert ask("data_alphas_validate", expression="close", dialect="klingon").is_error
+
+
 def test_validate_answers_for_good_and_bad_and_costs_nothing(ask: Callable[..., Any], workspace: Workspace) -> None:
     good = ask("data_alphas_validate", expression="ts_corr(close,volume,10)", panel="small").structured_content
     assert good["valid"] is True

@@ -81,7 +81,7 @@ def test_two_tools_can_not_have_one_id() -> None:
 
 def test_binding_hides_the_desk_and_forbids_what_is_not_declared() -> None:
     bound = TOOLS["data.alphas.validate"].bind(Desk(lambda: None))
-    assert list(bound.parameters["properties"]) == ["expression", "panel"]
+    assert list(bound.parameters["properties"]) == ["expression", "panel", "dialect"]
     assert bound.parameters["required"] == ["expression"]
     assert bound.parameters["additionalProperties"] is False
     assert bound.title == "data.alphas.validate"
