@@ -9,6 +9,7 @@ __all__ = [
     "MAX_LOOKBACK",
     "MAX_NAME",
     "MAX_NODES",
+    "MAX_PROGRAM",
     "MAX_TOKENS",
     "MAX_WINDOW",
 ]
@@ -29,3 +30,5 @@ MAX_BRACKETS = 64
 """Nested brackets: they are not nodes, so redundant ones are allowed up to this."""
 MAX_TOKENS = 2_048
 """Names, numbers and signs: twice what the largest tree prints, so only padding meets it."""
+MAX_PROGRAM = 16_384
+"""Bytes of a factor program: several pages of Python that build one expression."""
