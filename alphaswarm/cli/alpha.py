@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from alphaswarm.cli.expression import ExpressionArgument, read_program
 from alphaswarm.cli.output import (
     JsonOption,
     PanelOption,
@@ -21,13 +22,13 @@ from alphaswarm.cli.output import (
 )
 
 if TYPE_CHECKING:
+    from alphaswarm.dsl import Expr
     from alphaswarm.research import Trial
 
 __all__ = ["app"]
 
 app = typer.Typer(no_args_is_help=True)
 
-ExpressionArgument = Annotated[str, typer.Argument(help="An expression, such as 'cs_rank(-ts_sum(returns, 5))'.")]
 HorizonOption = Annotated[int, typer.Option("--horizon", min=1, max=252, help="Days that the label spans.")]
 FillOption = Annotated[str, typer.Option("--fill", help="close_t1: fill one close later; open_t1: at the next open.")]
 
@@ -40,10 +41,22 @@ def validate(
     as_json: JsonOption = False,
 ) -> None:
     """Parse and check an expression; nothing is evaluated and nothing is counted."""
-    from alphaswarm.dsl import canonical, check, parse
+    from alphaswarm.dsl import check, parse
 
     checked = check(parse(expression), open_catalog(workspace).open(panel) if panel else None)
-    body = {
+    body = _described(checked)
+    if as_json:
+        print_json(body)
+        return
+    for key, value in body.items():
+        print(f"{key:11}{', '.join(value) if isinstance(value, list) else value}")
+
+
+def _described(checked: Expr) -> dict[str, Any]:
+    """What can be said of an expression without evaluating it."""
+    from alphaswarm.dsl import canonical
+
+    return {
         "expression": str(checked),
         "canonical": str(canonical(checked)),
         "digest": checked.digest,
@@ -53,11 +66,57 @@ def validate(
         "nodes": checked.nodes,
         "depth": checked.depth,
     }
+
+
+@app.command()
+def build(
+    program: Annotated[str, typer.Argument(metavar="FILE", help="A factor program; - for standard input.")],
+    panel: PanelOption = None,
+    workspace: WorkspaceOption = default_workspace,
+    as_json: JsonOption = False,
+) -> None:
+    """Run a factor program, in a process that can reach nothing, and print the expression it builds."""
+    from alphaswarm.dsl import build as run
+    from alphaswarm.dsl import check
+
+    built = check(run(read_program(program)), open_catalog(workspace).open(panel) if panel else None)
     if as_json:
-        print_json(body)
+        print_json(_described(built))
+    else:
+        print(built)
+
+
+SAFETY = {
+    "exact": "the same bits on every panel",
+    "values": "the same values on the test markets, up to rounding",
+    "ranks": "the same order within the day on the test markets, other values",
+}
+
+
+@app.command(context_settings=expression_settings)
+def explain(
+    expression: ExpressionArgument,
+    as_json: JsonOption = False,
+) -> None:
+    """Say an expression in plain words and LaTeX, how large it is, and which simpler forms it has."""
+    from alphaswarm.dsl import explain as told
+
+    found = told(expression)
+    if as_json:
+        print_json(found.to_dict())
         return
-    for key, value in body.items():
-        print(f"{key:11}{', '.join(value) if isinstance(value, list) else value}")
+    history = "all history" if found.lookback is None else f"{found.lookback} earlier rows"
+    print(f"{found.expression}\n{found.words}\n")
+    print(f"latex      {found.latex}")
+    print(f"canonical  {found.canonical}")
+    print(f"size       {found.nodes} nodes, {found.depth} levels, reads {history}")
+    print(f"names      {', '.join((*found.fields, *found.groups))}")
+    print(f"ranks      {found.fingerprint[:16]} (the same for a formula and its negative)")
+    for one in found.suggestions:
+        turned = ", in reverse" if one.relation == "mirrored" else ""
+        print(f"simpler    {one.expression}\n           {SAFETY[one.safety]}{turned}")
+    for note in found.notes:
+        print(f"note: {note}")
 
 
 @app.command(context_settings=expression_settings)

@@ -73,7 +73,7 @@ def run_boxed(worker: Path, payload: dict[str, Any], box: Box, packages: Sequenc
     """
     if os.name != "posix":
         raise ProviderError("limits on a process need a POSIX system (Linux or macOS)")
-    command = [sys.executable, "-I", "-S", "-B", str(_JAIL), str(worker)]
+    command = [sys.executable, "-I", "-S", "-B", "-W", "ignore", str(_JAIL), str(worker)]
     command += [json.dumps({name: value for name, value in asdict(box).items() if name in ("memory", "cpu")})]
     command += sorted({_home(name) for name in packages})
     with tempfile.TemporaryDirectory(prefix="alphaswarm-box-") as directory:

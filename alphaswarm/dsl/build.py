@@ -52,8 +52,9 @@ def build(program: str) -> Expr:
         ProgramError: the first fault, with its line.
         ProviderError: this system can't limit a process.
     """
+    program = program.replace("\r\n", "\n")
     for row, line in enumerate(program.split("\n"), 1):
-        odd = next((column for column, sign in enumerate(line, 1) if not (" " <= sign <= "~" or sign in "\t\r")), 0)
+        odd = next((column for column, sign in enumerate(line, 1) if not (" " <= sign <= "~" or sign == "\t")), 0)
         if odd:
             code = f"U+{ord(line[odd - 1]):04X}"
             reason = Reason.DSL_SYNTAX if line[odd - 1].isascii() else Reason.DSL_NON_ASCII

@@ -98,10 +98,11 @@ def equivalent(a: Expr | str, b: Expr | str) -> Relation:
 def same_values(a: Expr, b: Expr) -> bool:
     """Whether `a` and `b` give the same values on the three markets, up to rounding, missing ones included."""
     warmup = max(canonical(a).warmup, canonical(b).warmup)
-    return all(
-        np.allclose(x, y, rtol=_RELATIVE, atol=_ABSOLUTE * (np.nanmax(np.abs(x)) if np.isfinite(x).any() else 0.0), equal_nan=True)
-        for x, y in zip(_values(a, warmup), _values(b, warmup), strict=True)
-    )
+    for x, y in zip(_values(a, warmup), _values(b, warmup), strict=True):
+        largest = np.where(np.isnan(x), 0.0, np.abs(x)).max()
+        if not np.allclose(x, y, rtol=_RELATIVE, atol=_ABSOLUTE * largest, equal_nan=True):
+            return False
+    return True
 
 
 def _values(expr: Expr, warmup: int) -> list[NDArray[np.float64]]:

@@ -2,7 +2,8 @@
 
 Run by `alphaswarm.dsl.boxed` as ``python -I -S -B jail.py WORKER LIMITS PATH...``; it imports the standard library
 only. A worker is a file with ``prepare()`` (imports what it needs), ``work(payload) -> dict``, ``place() -> int``
-(the line of the program that runs, 0 for none) and ``HOSTILE`` (whether what it works on may be an attack).
+(the line of the program that runs, 0 for none), ``HOSTILE`` (whether what it works on may be an attack) and, if so,
+``SOURCE`` (the file name that it compiles under).
 
 Order: resource limits, no new privileges, own namespaces; the worker's imports; the payload from standard input;
 then the doors close. From there on a hostile worker is killed by the audit hook at the first event outside
@@ -132,9 +133,11 @@ def _close_doors(libc: Any, worker: ModuleType) -> None:
         _filter(libc)
     for name in [name for name in sys.modules if name.partition(".")[0] in ("ctypes", "_ctypes", "resource")]:
         del sys.modules[name]
-    leave, write, harmless, place = os._exit, os.write, HARMLESS, worker.place
+    leave, write, harmless, place, source = os._exit, os.write, HARMLESS, worker.place, worker.SOURCE
 
-    def hook(event: str, _args: tuple[Any, ...]) -> None:
+    def hook(event: str, args: tuple[Any, ...]) -> None:
+        if event == "open" and type(args[0]) is str and args[0] == source:
+            raise PermissionError  # the compiler looks for a file of that name, to quote a line of it
         if event not in harmless:
             write(2, f"audit {event[:64]} {place()}\n".encode("ascii", "replace"))
             leave(KILLED)

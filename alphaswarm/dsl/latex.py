@@ -53,7 +53,8 @@ def _written(node: Expr, parts: list[tuple[str, int]]) -> tuple[str, int]:
 
 def _called(node: Expr, parts: list[tuple[str, int]]) -> str:
     operator = OPERATORS[node.op]
-    below, inside = [], []
+    below: list[str] = []
+    inside: list[str] = []
     for index, (text, _) in enumerate(parts):
         rows = operator.slot(index).kind in (SlotKind.WINDOW, SlotKind.LAG)
         (below if rows else inside).append(text)

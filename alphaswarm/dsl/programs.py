@@ -17,11 +17,13 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from types import FrameType, GeneratorType
-from typing import Any
+from typing import Any, ClassVar
 
-__all__ = ["HOSTILE", "place", "prepare", "work"]
+__all__ = ["HOSTILE", "SOURCE", "place", "prepare", "work"]
 
 HOSTILE = True
+SOURCE = "<program>"
+"""The file name that the program is compiled under."""
 RECURSION = 400
 """Frames of Python, the guards' own included."""
 MAX_ITEMS = 10_000
@@ -31,10 +33,9 @@ MAX_STEPS = 50_000
 MAX_BITS = 1_024
 """Bits of an integer: more than any window or number of the language needs."""
 
-_FILE = "<program>"
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}|_", re.ASCII)
 _FIELD = re.compile(r"[a-z][a-z0-9_]{0,63}", re.ASCII)
-_UNARY, _ATOM = 7, 9  # how tightly a sign binds, and a name
+_UNARY = 7  # how tightly a minus binds
 _SYNTAX = (
     *(ast.Module, ast.Expr, ast.Assign, ast.AugAssign, ast.For, ast.If, ast.Pass, ast.Break, ast.Continue),
     *(ast.FunctionDef, ast.Return, ast.arguments, ast.arg, ast.Call, ast.keyword),
@@ -83,9 +84,9 @@ class _Refused(ValueError):
 class _Run:
     """Where the one program of this process stands, and what it may use."""
 
-    line = 0
+    line = 1
     steps = 0
-    operators: dict[str, dict[str, Any]] = {}
+    operators: ClassVar[dict[str, dict[str, Any]]] = {}
     max_nodes = 0
     max_depth = 0
 
@@ -109,7 +110,7 @@ def place() -> int:
 
 def work(payload: dict[str, Any]) -> dict[str, Any]:
     """Run ``payload["source"]``; the text of its ``alpha`` with the lines that its parts come from, or an error."""
-    _Run.line, _Run.steps, _Run.operators = 0, 0, payload["operators"]
+    _Run.line, _Run.steps, _Run.operators = 1, 0, payload["operators"]
     _Run.max_nodes, _Run.max_depth = payload["max_nodes"], payload["max_depth"]
     depth, trace = sys.getrecursionlimit(), sys.gettrace()
     try:
@@ -141,7 +142,8 @@ def _described(error: Exception) -> dict[str, Any]:
     elif isinstance(error, RecursionError):
         message, kind = "the program nests or recurses too deeply", "large"
     else:
-        message, kind = f"{type(error).__name__}: {error}", "value"
+        kind = "name" if isinstance(error, NameError) else "value"
+        message = f"{type(error).__name__}: {error}"
     return {"error": message, "kind": kind, "line": _Run.line, "column": 0, "unknown": ""}
 
 
@@ -150,7 +152,8 @@ def _described(error: Exception) -> dict[str, Any]:
 
 def _compiled(source: str) -> tuple[Any, dict[str, Any]]:
     """The restricted code, and the names that it starts with."""
-    from RestrictedPython import RestrictingNodeTransformer, compile_restricted_exec
+    from RestrictedPython.compile import compile_restricted_exec
+    from RestrictedPython.transformer import RestrictingNodeTransformer
 
     class Policy(RestrictingNodeTransformer):
         """RestrictedPython's rules, and every binary operator through `_binary`."""
@@ -162,11 +165,11 @@ def _compiled(source: str) -> tuple[Any, dict[str, Any]]:
             return ast.fix_missing_locations(ast.copy_location(made, node))
 
     try:
-        tree = ast.parse(source, _FILE)
+        tree = ast.parse(source, SOURCE)
+        scope = _scope(_checked(tree))
+        result = compile_restricted_exec(tree, SOURCE, policy=Policy)
     except SyntaxError as error:
         raise _Refused(f"{error.msg}", "syntax", error.lineno or 0, error.offset or 0) from None
-    scope = _scope(_checked(tree))
-    result = compile_restricted_exec(tree, _FILE, policy=Policy)
     if result.errors:
         found = re.fullmatch(r"Line (\d+|None): (.*)", result.errors[0], re.DOTALL)
         line = int(found[1]) if found and found[1] != "None" else 0
@@ -310,7 +313,7 @@ def _watch(scope: dict[str, Any], frame: FrameType, _event: str) -> Any:
 
     def local(frame: FrameType, event: str, _arg: object) -> Any:
         if event == "line":
-            _Run.line = frame.f_lineno
+            _Run.line = max(1, frame.f_lineno)
             _Run.step()
         return local
 
@@ -329,8 +332,8 @@ class Expression:
         self.name, self.operator = name, args is not None
         self.args, self.options, self.line = args or (), options or {}, _Run.line
         parts = [part for part in self.args if isinstance(part, Expression)]
-        self.nodes = 1 + len(self.args) - len(parts) + sum(part.nodes for part in parts)
-        self.depth = 1 + max((part.depth for part in parts), default=int(bool(self.args)))
+        self.nodes: int = 1 + len(self.args) - len(parts) + sum(part.nodes for part in parts)
+        self.depth: int = 1 + max((part.depth for part in parts), default=int(bool(self.args)))
         if self.nodes > _Run.max_nodes or self.depth > _Run.max_depth:
             limit = f"at most {_Run.max_depth} levels and {_Run.max_nodes} nodes"
             raise _Refused(f"an expression has {limit}, got {self.depth} and {self.nodes}", "large")
@@ -541,9 +544,14 @@ def _result(alpha: Any, max_bytes: int) -> dict[str, Any]:
     while stack:
         item = stack.pop()
         if isinstance(item, tuple):
-            pieces, line = _pieces(*item)
-            places.append((column, line))
-            stack.extend(reversed(pieces))
+            node, least = item
+            if isinstance(node, Expression):
+                if node.operator:
+                    places.append((column, node.line))
+                stack.extend(reversed(_pieces(node, least)))
+            else:
+                text = repr(node)
+                stack.append(f"({text})" if text.startswith("-") and least > _UNARY else text)
             continue
         parts.append(item)
         column += len(item)
@@ -552,13 +560,10 @@ def _result(alpha: Any, max_bytes: int) -> dict[str, Any]:
     return {"text": "".join(parts), "places": places}
 
 
-def _pieces(node: Any, least: int) -> tuple[list[Any], int]:
-    """What `node` is written as, in parentheses where it binds looser than `least`; and its line."""
-    if not isinstance(node, Expression):
-        text = repr(node)
-        return [f"({text})" if text.startswith("-") and least > _UNARY else text], _Run.line
+def _pieces(node: Expression, least: int) -> list[Any]:
+    """What `node` is written as, in parentheses where it binds looser than `least`."""
     if not node.operator:
-        return [node.name], node.line
+        return [node.name]
     row = _Run.operators[node.name]
     level, symbol = row["precedence"], row["symbol"]
     pieces: list[Any]
@@ -571,10 +576,10 @@ def _pieces(node: Any, least: int) -> tuple[list[Any], int]:
             pieces = [(node.args[0], left), f" {symbol} ", (node.args[1], _UNARY if power else level + 1)]
         if level < least:
             pieces = ["(", *pieces, ")"]
-        return pieces, node.line
+        return pieces
     pieces = [f"{node.name}("]
     for index, argument in enumerate(node.args):
         pieces += [", "] * bool(index) + [(argument, 0)]
     for index, (name, value) in enumerate(node.options.items()):
         pieces.append(f"{', ' if node.args or index else ''}{name}={value!r}")
-    return [*pieces, ")"], node.line
+    return [*pieces, ")"]

@@ -17,7 +17,10 @@ import threading
 import time
 
 HOSTILE = True
+SOURCE = "<program>"
 LIBC = ctypes.CDLL(None) if sys.platform == "linux" else None
+SYSCALL = LIBC.syscall if LIBC else None
+FDS = [fd for fd in range(64) if os.path.lexists(f"/proc/self/fd/{fd}")] if LIBC else [0, 1, 2]
 EVERYTHING = (gc, mmap, os, resource, select, signal, socket, subprocess, threading, time)
 
 
@@ -30,6 +33,6 @@ def place():
 
 
 def work(payload):
-    scope = {"answer": {}, "LIBC": LIBC, "ctypes": ctypes} | {module.__name__: module for module in EVERYTHING}
+    scope = {"answer": {}, "LIBC": LIBC, "SYSCALL": SYSCALL, "FDS": FDS, "ctypes": ctypes} | {module.__name__: module for module in EVERYTHING}
     exec(payload["source"], scope)  # noqa: S102
     return scope["answer"]
