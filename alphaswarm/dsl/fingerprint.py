@@ -37,7 +37,7 @@ _HISTORIES = (64, 160, 320, 640, 1280, MAX_LOOKBACK + DAYS)
 _RELATIVE, _ABSOLUTE = 1e-9, 1e-12  # gaps below these, to the neighbours or to the day's largest, are rounding
 _SEED = 20_071
 _PRICES = ("open", "high", "low", "close", "vwap")
-_KNOWN = (*_PRICES, "volume", "dollar_volume", "cap")
+_KNOWN = (*_PRICES, "volume", "cap")
 
 
 class Relation(StrEnum):
@@ -161,6 +161,8 @@ def _members(kind: str) -> NDArray[np.bool_]:
 @lru_cache(maxsize=256)
 def _field(kind: str, name: str) -> NDArray[np.float64]:
     """A field of a market, [T, N]: what its name promises where it is known, else any numbers."""
+    if name == "dollar_volume":
+        return _field(kind, "vwap") * _field(kind, "volume")
     rng = make_rng(_SEED, kind, name)
     shape = (_HISTORIES[-1], NAMES)
     if name in _KNOWN:
@@ -209,7 +211,6 @@ def _prices(kind: str) -> dict[str, NDArray[np.float64]]:
         "close": close,
         "vwap": vwap,
         "volume": volume,
-        "dollar_volume": vwap * volume,
         "cap": close * shares,
     }
 

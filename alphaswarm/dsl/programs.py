@@ -514,7 +514,13 @@ def _sum(values: Any, *start: Any) -> Any:
     return total
 
 
-_NUMBERS: dict[str, Callable[..., Any]] = {"max": max, "min": min, "abs": abs, "round": round}
+def _round(value: Any, digits: Any = None) -> Any:
+    if digits is not None and abs(digits) > MAX_BITS:
+        raise _Refused(f"round keeps at most {MAX_BITS} digits", "large")
+    return round(value, digits)
+
+
+_NUMBERS: dict[str, Callable[..., Any]] = {"max": max, "min": min, "abs": abs, "round": _round}
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "enumerate": lambda values, start=0: [(start + place, value) for place, value in enumerate(_each(values))],
     "float": lambda value: _checked_value(float(value)),

@@ -192,6 +192,17 @@ REFUSED = {
     "sums in sums": ("x = sum(sum(range(9999)) for i in range(9999))\nalpha = close", LARGE, 1),
     "zip of itself": ("x = [[1] * 9999] * 9999\ny = zip(*x)\nalpha = close", SYNTAX, 2),
     "self-made list": ("x = []\nx.append(x)\nalpha = x", PROGRAM, 3),
+    "round to no digit": ("x = round(5, -10**9)\nalpha = close", LARGE, 1),
+    "memory by lists of lists": ("x = []\nfor i in range(9999):\n    x.append([i] * 9999)\nalpha = close", LARGE, 3),
+    "lists within lists compared": (
+        "x = []\ny = []\nfor i in range(9999):\n    x = [x]\n    y = [y]\nz = x == y\nalpha = close",
+        LARGE,
+        6,
+    ),
+    "a list compared with itself in itself": ("x = []\ny = [x]\nx.append(y)\nz = x == y\nalpha = close", LARGE, 4),
+    "a generator within itself": ("def f():\n    return sum(g)\ng = (f() for x in [1])\nalpha = sum(g)", PROGRAM, 2),
+    "lists of expressions compared": ("x = max([[close]], [[open]])\nalpha = close", PROGRAM, 1),
+    "an expression as a start": ("x = enumerate([1], close)\nalpha = close", PROGRAM, 1),
     "endless recursion": ("def f(x):\n    return f(x)\nalpha = f(close)", LARGE, 2),
     "doubling recursion": ("def f(n):\n    return f(n - 1) + f(n - 1) if n else 1\nalpha = close * f(99)", LARGE, 2),
     "recursion of two": ("def f(x):\n    return g(x)\ndef g(x):\n    return f(x)\nalpha = f(close)", LARGE, 4),
@@ -453,7 +464,7 @@ def test_limits_hold(source, fault):
         "os.abort()",
         "import sys\nsys.setrecursionlimit(10 ** 9)\ndef f(): return [*map(lambda _: f(), [0])]\nf()",
         "answer['x'] = float('nan') if False else {1}",
-        "os.write(1, b'{\"text\": \"close\"')\nos._exit(0)",
+        'os.write(1, b\'{"text": "close"\')\nos._exit(0)',
         "os.write(1, b'[1]')\nos._exit(0)",
         "os.write(1, b'\\xff\\xfe')\nos._exit(0)",
         "raise KeyboardInterrupt",
@@ -471,7 +482,7 @@ def test_any_end_is_one_outcome(source):
 @pytest.mark.parametrize(
     "forged",
     [
-        '{"text": "__import__(\'os\').system(\'id\')"}',
+        "{\"text\": \"__import__('os').system('id')\"}",
         '{"text": "delay(close, -1)"}',
         '{"text": "close\\u202e"}',
         '{"text": ["close"]}',
@@ -498,7 +509,7 @@ def test_a_forged_answer_is_text_like_any_other(forged, monkeypatch, tmp_path):
 
 def test_a_forged_expression_is_an_expression(monkeypatch, tmp_path):
     forger = tmp_path / "forger.py"
-    body = "import os\nos.write(1, b'{\"text\": \"cs_rank(close)\"}')\nos._exit(0)"
+    body = 'import os\nos.write(1, b\'{"text": "cs_rank(close)"}\')\nos._exit(0)'
     forger.write_text(ESCAPED.read_text().replace('payload["source"]', repr(body)))
     monkeypatch.setattr(sys.modules["alphaswarm.dsl.build"], "_WORKER", forger)
     assert str(attempt("alpha = open")) == "cs_rank(close)"
