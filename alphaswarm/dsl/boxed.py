@@ -7,6 +7,7 @@ and is to be distrusted like any input.
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import json
 import os
@@ -126,7 +127,7 @@ def _converse(child: subprocess.Popen[bytes], payload: bytes, box: Box) -> tuple
                 if late or left > 0:
                     break
                 late, deadline = True, clock.monotonic() + _GRACE
-                os.killpg(child.pid, signal.SIGXCPU)
+                _signal(child, signal.SIGXCPU)
                 continue
             for key, _ in selector.select(left):
                 if key.fileobj is child.stdin:
@@ -149,10 +150,16 @@ def _write(pipe: int, payload: bytes) -> bytes:
         return b""
 
 
+def _signal(child: subprocess.Popen[bytes], number: signal.Signals) -> None:
+    """Signal the child's session; it may just have ended."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(child.pid, number)
+
+
 def _kill(child: subprocess.Popen[bytes]) -> None:
     """End the child and whatever it may have started."""
     if child.poll() is None:
-        os.killpg(child.pid, signal.SIGKILL)
+        _signal(child, signal.SIGKILL)
     if child.stdin is not None:
         child.stdin.close()
 

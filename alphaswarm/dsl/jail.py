@@ -5,10 +5,10 @@ only. A worker is a file with ``prepare()`` (imports what it needs), ``work(payl
 (the line of the program that runs, 0 for none), ``HOSTILE`` (whether what it works on may be an attack) and, if so,
 ``SOURCE`` (the file name that it compiles under).
 
-Order: resource limits, no new privileges, own namespaces; the worker's imports; the payload from standard input;
-then the doors close. From there on a hostile worker is killed by the audit hook at the first event outside
-`HARMLESS` and, on Linux x86-64, by the kernel at the first system call outside `CALLS`. Memory, arithmetic and the
-two pipes that are open already need none of either.
+Order: resource limits, no new privileges; the worker's imports; the payload from standard input; then the doors
+close (own namespaces, no files, no way to import). From there on a hostile worker is killed by the audit hook at the
+first event outside `HARMLESS` and, on Linux x86-64, by the kernel at the first system call outside `CALLS`. Memory,
+arithmetic and the two pipes that are open already need none of either.
 """
 
 from __future__ import annotations
@@ -92,12 +92,11 @@ def _limit(limits: dict[str, int]) -> None:
 
 
 def _privileges() -> Any:
-    """Give up what the kernel lets go of; the C library, or None where there is nothing to ask."""
+    """No program may gain privileges from here on; the C library, or None where there is nothing to ask."""
     if sys.platform != "linux":
         return None
     libc = ctypes.CDLL(None)
     libc.prctl(_NO_NEW_PRIVS, 1, 0, 0, 0)
-    libc.unshare(_NEW_USER | _NEW_NET | _NEW_IPC)  # refused on some systems: the other walls do not rest on it
     return libc
 
 
@@ -129,8 +128,10 @@ def _close_doors(libc: Any, worker: ModuleType) -> None:
     sys.path_hooks.clear()
     sys.path_importer_cache.clear()
     resource.setrlimit(resource.RLIMIT_NOFILE, (0, 0))
-    if libc is not None and platform.machine() == "x86_64":
-        _filter(libc)
+    if libc is not None:
+        libc.unshare(_NEW_USER | _NEW_NET | _NEW_IPC)  # refused on some systems: no other wall rests on it
+        if platform.machine() == "x86_64":
+            _filter(libc)
     for name in [name for name in sys.modules if name.partition(".")[0] in ("ctypes", "_ctypes", "resource")]:
         del sys.modules[name]
     leave, write, harmless, place, source = os._exit, os.write, HARMLESS, worker.place, worker.SOURCE

@@ -124,7 +124,14 @@ PHRASES: dict[str, str] = {
 
 _LOOSE = frozenset({"add", "sub", "mul", "div", "pow", "signed_power", "if_else", "fill", "group_backfill"})
 _LOOSE |= {"lt", "le", "gt", "ge", "eq", "ne", "and", "or", "not", "is_nan", "trade_when"}
-_CHAINS = {"add": ("add", "sub"), "sub": ("add", "sub"), "mul": ("mul",)}  # a left part that needs no parentheses
+_PRODUCTS = ("mul", "div")
+# left parts that need no parentheses: precedence says the same as the order of reading
+_CHAINS = {
+    "add": ("add", "sub", *_PRODUCTS),
+    "sub": ("add", "sub", *_PRODUCTS),
+    "mul": _PRODUCTS,
+    "div": _PRODUCTS,
+}
 _SLOT = re.compile(r"\{(\w+)\}")
 
 
