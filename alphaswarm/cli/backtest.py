@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from alphaswarm.cli.expression import ExpressionArgument
 from alphaswarm.cli.output import (
     JsonOption,
     PanelOption,
@@ -28,7 +29,7 @@ app = typer.Typer(no_args_is_help=True)
 
 @app.command(context_settings=expression_settings)
 def run(
-    expression: Annotated[str, typer.Argument(help="The expression whose weights are held.")],
+    expression: ExpressionArgument,
     panel: PanelOption = None,
     horizon: Annotated[int, typer.Option("--horizon", min=1, max=252, help="Days held, in staggered parts.")] = 5,
     cost_bp: Annotated[float, typer.Option("--cost-bp", min=0, help="Cost per traded dollar, basis points.")] = 5.0,

@@ -70,12 +70,14 @@ def exit_code(error: AlphaSwarmError) -> ExitCode:
 
 def fail(error: AlphaSwarmError, *, as_json: bool) -> ExitCode:
     """Say what went wrong: text on stderr, or a JSON document on stdout."""
-    from alphaswarm.core import ExpressionError
+    from alphaswarm.core import ExpressionError, ProgramError
 
     if as_json:
         body: dict[str, Any] = {"reason": str(error.reason), "message": error.message}
         if isinstance(error, ExpressionError):
             body |= {"column": error.column, "hint": error.hint, "expression": error.text}
+        if isinstance(error, ProgramError):
+            body["line"] = error.line
         print_json({"error": body})
     else:
         text = error.pointed() if isinstance(error, ExpressionError) else f"{error.reason}: {error}"

@@ -4,6 +4,7 @@
 
     AlphaSwarmError
     ├── ExpressionError (ValueError)      text or tree that is not a valid expression
+    │   └── ProgramError                  a factor program that builds no valid expression
     ├── FieldNotFound (KeyError)          a panel has no such field or group
     │   └── UnknownField (ExpressionError)  an expression names it
     ├── UnknownName (KeyError)            no such panel, run, operator, engine, ...
@@ -34,6 +35,7 @@ __all__ = [
     "EvidenceInvalid",
     "ExpressionError",
     "FieldNotFound",
+    "ProgramError",
     "ProviderError",
     "Reason",
     "SpecInvalid",
@@ -68,6 +70,8 @@ class Reason(StrEnum):
     """A number out of range or without a finite value, or no field where one is needed."""
     DSL_FIELD = "DSL_FIELD"
     """The panel has no such field or group."""
+    DSL_PROGRAM = "DSL_PROGRAM"
+    """A factor program that failed, or was stopped for trying what is forbidden."""
     LOOKAHEAD = "LOOKAHEAD"
     """A lag of 0 or less, or a field named like a label."""
     DATA_INVALID = "DATA_INVALID"
@@ -147,6 +151,31 @@ class ExpressionError(AlphaSwarmError, ValueError):
         before = self.text[start : self.column - 1].encode("ascii", "backslashreplace")
         flat = shown.replace("\n", " ").replace("\r", " ").replace("\t", " ").replace("\x00", " ")
         return f"{self}\n  {flat}\n  {' ' * len(before)}^"
+
+
+class ProgramError(ExpressionError):
+    """A factor program that builds no valid expression.
+
+    Attributes: `line` (1-based, 0 where unknown), `text` (the whole program), `column` within that line.
+    """
+
+    def __init__(self, message: str, *, text: str, line: int, column: int, reason: Reason, hint: str = "") -> None:
+        super().__init__(message, text=text, column=column, reason=reason, hint=hint)
+        self.line = line
+
+    def __str__(self) -> str:
+        hint = f"; {self.hint}" if self.hint else ""
+        return f"{self.reason} in line {self.line}: {self.message}{hint}"
+
+    def pointed(self, width: int = 100) -> str:
+        """The message above the line it speaks of."""
+        lines = self.text.split("\n")
+        if not 1 <= self.line <= len(lines):
+            return str(self)
+        start = max(0, self.column - 1 - width // 2)
+        shown = lines[self.line - 1][start : start + width].encode("ascii", "backslashreplace").decode("ascii")
+        flat = "".join(sign if sign.isprintable() else " " for sign in shown)
+        return f"{self}\n  {flat}\n  {' ' * (self.column - 1 - start)}^"
 
 
 class FieldNotFound(AlphaSwarmError, KeyError):

@@ -3,12 +3,15 @@
 Parsing, checking and rewriting are cheap to import; `evaluate` brings the compiled kernels at its first use.
 """
 
+from alphaswarm.dsl.build import build
 from alphaswarm.dsl.canonical import canonical
 from alphaswarm.dsl.check import bind, check
 from alphaswarm.dsl.cost import cost
 from alphaswarm.dsl.dialects import DIALECTS
 from alphaswarm.dsl.evaluate import evaluate
+from alphaswarm.dsl.explain import Explanation, Suggestion, explain
 from alphaswarm.dsl.expr import Expr, call, field, group, number
+from alphaswarm.dsl.fingerprint import Fingerprint, Relation, equivalent, fingerprint
 from alphaswarm.dsl.formulas import Formula, library
 from alphaswarm.dsl.mutate import crossover, mutate, random_expr
 from alphaswarm.dsl.operators import operators
@@ -18,19 +21,27 @@ from alphaswarm.dsl.units import ExprWarning, warnings_of
 
 __all__ = [
     "DIALECTS",
+    "Explanation",
     "Expr",
     "ExprWarning",
+    "Fingerprint",
     "Formula",
     "Operator",
+    "Relation",
+    "Suggestion",
     "Translation",
     "bind",
+    "build",
     "call",
     "canonical",
     "check",
     "cost",
     "crossover",
+    "equivalent",
     "evaluate",
+    "explain",
     "field",
+    "fingerprint",
     "group",
     "library",
     "mutate",

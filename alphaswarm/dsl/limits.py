@@ -10,6 +10,7 @@ __all__ = [
     "MAX_LOOKBACK",
     "MAX_NAME",
     "MAX_NODES",
+    "MAX_PROGRAM",
     "MAX_TOKENS",
     "MAX_WINDOW",
     "OPERATIONS_A_CELL",
@@ -35,3 +36,5 @@ OPERATIONS_A_CELL = 20_000
 """Estimated operations for each cell of the panel: eighty means of a year, ten correlations of a year."""
 FREE_OPERATIONS = 1_000_000_000
 """Estimated operations that are never refused: about a second of plain work on one core."""
+MAX_PROGRAM = 16_384
+"""Bytes of a factor program: several pages of Python that build one expression."""

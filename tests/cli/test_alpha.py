@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from io import BytesIO, TextIOWrapper
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -115,3 +117,58 @@ def test_operators_are_listed_with_examples(shell: Shell) -> None:
     for row in rows:
         assert shell("alpha", "validate", row["example"]).code == 0, row["example"]
     assert "decay_linear" in shell("alpha", "operators").out
+
+
+PROGRAM = "def f(x):\n    return cs_rank(-delta(x, 5))\n\nalpha = f(close)\n"
+
+
+def test_a_program_is_built(shell: Shell, tiny: str, tmp_path: Path) -> None:
+    file = tmp_path / "program.py"
+    file.write_text(PROGRAM)
+    assert shell("alpha", "build", str(file)).out == "cs_rank(-delta(close, 5))\n"
+    body = shell("alpha", "build", str(file), "--panel", tiny, "--json").json
+    assert (body["expression"], body["nodes"]) == ("cs_rank(-delta(close, 5))", 5)
+
+
+@pytest.mark.parametrize("command", [("validate",), ("evaluate",), ("explain",)])
+def test_a_program_stands_where_an_expression_does(
+    shell: Shell, tiny: str, tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    file = tmp_path / "program.py"
+    file.write_text(PROGRAM)
+    panel = () if command == ("explain",) else ("--panel", tiny)
+    outcome = shell("alpha", *command, f"@{file}", *panel, "--json")
+    assert outcome.code == 0, outcome.err
+    assert outcome.json["expression"] == "cs_rank(-delta(close, 5))"
+
+
+def test_a_program_may_come_from_standard_input(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", TextIOWrapper(BytesIO(PROGRAM.encode())))
+    assert shell("alpha", "build", "-").out == "cs_rank(-delta(close, 5))\n"
+    monkeypatch.setattr("sys.stdin", TextIOWrapper(BytesIO(b"alpha = \xff")))
+    assert shell("alpha", "validate", "@-").code == 2
+
+
+def test_a_program_that_is_refused_names_its_line(shell: Shell, tmp_path: Path) -> None:
+    file = tmp_path / "program.py"
+    file.write_text("x = 1\nimport os\n")
+    refused = shell("alpha", "build", str(file))
+    assert (refused.code, refused.out) == (2, "")
+    assert refused.err.startswith("DSL_SYNTAX in line 2")
+    error = shell("alpha", "validate", f"@{file}", "--json").json["error"]
+    assert (error["line"], error["reason"]) == (2, "DSL_SYNTAX")
+    missing = shell("alpha", "build", str(tmp_path / "none.py"))
+    assert missing.code == 2
+    assert "none.py" in missing.err
+
+
+def test_explain_says_it_all(shell: Shell) -> None:
+    told = shell("alpha", "explain", "cs_rank(2 * close)").out
+    assert "the rank within the day of (2 times close)" in told
+    assert "cs_rank(close)" in told
+    assert "up to rounding" in told
+    body = shell("alpha", "explain", "-ema(close, 5)", "--json").json
+    assert body.keys() >= {"words", "latex", "depth", "nodes", "lookback", "fingerprint", "suggestions", "notes"}
+    assert body["lookback"] is None
+    assert "all history" in shell("alpha", "explain", "-ema(close, 5)").out
+    assert "at most 60 nodes" in shell("alpha", "explain", "+".join(["close"] * 31)).out
