@@ -296,7 +296,8 @@ def numbers() -> list[tuple[str, str]]:
         ("core.md", f"waits up to {store.BUSY_WAIT_SECONDS:g} s for others"),
         ("core.md", f"at most {spec.MAX_BYTES >> 10} KiB, {spec.MAX_DEPTH} levels"),
         ("data.md", f"Caps: {table.MAX_BYTES >> 30} GiB, {table.MAX_CELLS // 10**6} million values"),
-        ("data.md", f"{table.MAX_COLUMNS:,} columns; a gzip file that unpacks more than {table.MAX_RATIO}-fold"),
+        ("data.md", f"{table.MAX_COLUMNS:,} columns; a gzip or Parquet file"),
+        ("data.md", f"more than both {table.RATIO_FREE_BYTES >> 20} MiB and {table.MAX_RATIO} times its size"),
         ("data.md", f"beyond {check_values.LARGE_RETURN:.0%}".replace("%", " %")),
         ("data.md", f"with less than {check_values.BUSY:g} times the usual volume"),
         (

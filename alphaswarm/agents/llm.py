@@ -45,6 +45,8 @@ OPTIONAL_PARAMETERS: dict[str, str | None] = {
 PROBE_WORD = "zebra"
 # Room for models that think before they answer.
 PROBE_TOKENS = 600
+# Nothing long is asked for at the start: an endpoint that takes longer, twice, is of no use to a run.
+START_SECONDS = 30.0
 
 
 class Rung(StrEnum):
@@ -149,7 +151,7 @@ class LlmClient:
             messages, extra = _probe(rung)
             try:
                 reply = await self._ask(
-                    messages, extra, temperature=0.0, seed=0, tokens=PROBE_TOKENS, spent=spent, attempts=2
+                    messages, extra, temperature=0.0, seed=0, tokens=PROBE_TOKENS, spent=spent, probing=True
                 )
             except _Unfit as refused:
                 last = refused
@@ -206,7 +208,7 @@ class LlmClient:
         seed: int,
         tokens: int,
         spent: Mapping[str, float],
-        attempts: int = ATTEMPTS,
+        probing: bool = False,
     ) -> LlmReply:
         request = {
             "model": self.model,
@@ -224,7 +226,7 @@ class LlmClient:
         began = self._clock.monotonic()
         try:
             async with asyncio.timeout(seconds):
-                text, finish, used = await self._attempts(request, attempts, began + seconds)
+                text, finish, used = await self._attempts(request, began + seconds, probing=probing)
         except TimeoutError:
             raise BudgetExceeded(f"the limit of {self.config.max_seconds:g} s of model time was met") from None
         took = self._clock.monotonic() - began
@@ -246,13 +248,14 @@ class LlmClient:
                 raise BudgetExceeded(f"the limit of {limit:g} model {name} was met")
         return self.config.max_seconds - spent.get("seconds", 0)
 
-    async def _attempts(self, request: dict[str, Any], attempts: int, deadline: float) -> tuple[str, str, int]:
+    async def _attempts(self, request: dict[str, Any], deadline: float, *, probing: bool) -> tuple[str, str, int]:
         """Try until something usable comes, waiting as told between tries."""
+        attempts, timeout = (2, self._start_timeout()) if probing else (ATTEMPTS, self.config.timeout)
         fault = ""
         for attempt in range(attempts):
             wait, fault = FIRST_WAIT_SECONDS * 2**attempt, ""
             try:
-                return _read(await self._send(request), request)
+                return _read(await self._send(request, timeout), request)
             except _Retry as retry:
                 fault = self._scrub(str(retry))
                 wait = retry.after if retry.after is not None else wait
@@ -266,13 +269,13 @@ class LlmClient:
             raise _Unfit(f"{self._where()} failed {attempts} times: {fault}")
         raise ProviderError(f"{self._where()} failed {attempts} times: {fault}; resume later")
 
-    async def _send(self, request: dict[str, Any]) -> Any:
+    async def _send(self, request: dict[str, Any], timeout: float) -> Any:
         """One request, its faults sorted into: try again, wrong shape, for good."""
         import openai
 
         while True:
             try:
-                async with asyncio.timeout(self.config.timeout):
+                async with asyncio.timeout(timeout):
                     return await self._connected().chat.completions.create(**self._adapted(request))
             except openai.RateLimitError as error:
                 if error.code == "insufficient_quota":
@@ -288,10 +291,14 @@ class LlmClient:
                 if not self._adapt(error, request):
                     raise _Unfit(f"{self._where()} refused the request (status {error.status_code}): {said}") from None
             except (openai.APITimeoutError, TimeoutError):
-                raise _Retry(f"no answer within {self.config.timeout:g} s", None) from None
+                raise _Retry(f"no answer within {timeout:g} s", None) from None
             except openai.APIConnectionError as error:
                 raise _Retry(f"no connection: {self._scrub(repr(error.__cause__ or error))[:200]}", None) from None
-            except (openai.APIError, ValueError) as error:  # an answer that is no JSON, or of another shape
+            except (
+                openai.APIError,
+                ValueError,
+                RecursionError,
+            ) as error:  # no JSON, or not its shape
                 raise _Retry(f"unreadable answer: {self._scrub(str(error))[:200]}", None) from None
 
     def _adapted(self, request: Mapping[str, Any]) -> dict[str, Any]:
@@ -315,14 +322,20 @@ class LlmClient:
     def _connected(self) -> openai.AsyncOpenAI:
         import openai
 
+        from alphaswarm.agents.bounded import bounded_client
+
         if self._client is None:
             self._client = openai.AsyncOpenAI(
                 api_key=self.config.api_key or "none",
                 base_url=self.config.base_url or OPENAI_URL,
                 max_retries=0,  # tried again here, within the limits
                 timeout=self.config.timeout,
+                http_client=bounded_client(self.config.timeout),
             )
         return self._client
+
+    def _start_timeout(self) -> float:
+        return min(self.config.timeout, START_SECONDS)
 
     async def _only_model(self) -> str:
         import openai
@@ -330,10 +343,11 @@ class LlmClient:
         if self.config.base_url is None:
             raise ProviderError("ALPHASWARM_LLM_MODEL must name a model, or ALPHASWARM_LLM_BASE_URL an endpoint")
         try:
-            async with asyncio.timeout(self.config.timeout):
+            async with asyncio.timeout(self._start_timeout()):
                 models = [model.id async for model in self._connected().models.list()]
-        except (openai.OpenAIError, ValueError, TimeoutError) as error:
-            raise ProviderError(f"{self._where()} can't be asked for its models: {self._scrub(str(error))}") from None
+        except (openai.OpenAIError, ValueError, TypeError, AttributeError, RecursionError, TimeoutError) as error:
+            said = self._scrub(str(error) or repr(error))[:300]
+            raise ProviderError(f"{self._where()} can't be asked for its models: {said}") from None
         if len(models) != 1:
             listed = ", ".join(sorted(models)[:20]) or "none"
             raise ProviderError(f"ALPHASWARM_LLM_MODEL must name a model; {self._where()} offers: {listed}")
@@ -350,7 +364,7 @@ class LlmClient:
             return {}
         try:
             kept = json.loads((self._cache / f"{name}.json").read_text("utf-8"))
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             return {}
         return kept if isinstance(kept, dict) else {}
 
@@ -424,7 +438,7 @@ def _obeyed(rung: Rung, reply: LlmReply) -> bool:
         return text == PROBE_WORD
     try:
         value = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
     return isinstance(value, dict) and (rung is Rung.JSON or value == {"word": PROBE_WORD})
 

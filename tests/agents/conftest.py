@@ -8,6 +8,7 @@ import socket
 import struct
 import threading
 import time
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -92,6 +93,29 @@ def drip(seconds: float) -> Step:
     return step
 
 
+def endless(handler: BaseHTTPRequestHandler, _request: dict[str, Any]) -> None:
+    """A reply in chunks of a mebibyte, for as long as anybody listens (3 GiB at most)."""
+    handler.send_response(200)
+    handler.send_header("content-type", "application/json")
+    handler.send_header("transfer-encoding", "chunked")
+    handler.end_headers()
+    chunk = b"100000\r\n" + b"a" * 2**20 + b"\r\n"
+    for _ in range(3000):
+        handler.wfile.write(chunk)
+
+
+def squeezed(handler: BaseHTTPRequestHandler, _request: dict[str, Any]) -> None:
+    """A hundred megabytes in a hundred kilobytes."""
+    packer = zlib.compressobj(wbits=31)  # gzip; made piece by piece, since the test counts memory
+    data = b"".join([*(packer.compress(b" " * 2**20) for _ in range(100)), packer.flush()])
+    handler.send_response(200)
+    handler.send_header("content-type", "application/json")
+    handler.send_header("content-encoding", "gzip")
+    handler.send_header("content-length", str(len(data)))
+    handler.end_headers()
+    handler.wfile.write(data)
+
+
 def hang_up(handler: BaseHTTPRequestHandler, _request: dict[str, Any]) -> None:
     """Reset the connection in the middle of the answer."""
     handler.send_response(200)
@@ -116,6 +140,7 @@ class ScriptedModel:
     requests: list[dict[str, Any]] = field(default_factory=list)
     headers: list[dict[str, str]] = field(default_factory=list)
     probes: int = 0
+    models: Step | None = None
     url: str = ""
 
     def answer(self, handler: BaseHTTPRequestHandler, request: dict[str, Any]) -> None:
@@ -141,7 +166,8 @@ class Stage:
     """Starts scripted endpoints, and makes the steps of their scripts."""
 
     key = KEY
-    say, propose, status, slowly, drip, hang_up = map(staticmethod, (say, propose, status, slowly, drip, hang_up))
+    say, propose, status, slowly = map(staticmethod, (say, propose, status, slowly))
+    drip, hang_up, endless, squeezed = map(staticmethod, (drip, hang_up, endless, squeezed))
 
     def __init__(self) -> None:
         self.servers: list[ThreadingHTTPServer] = []
@@ -163,7 +189,9 @@ def handler_for(model: ScriptedModel) -> type[BaseHTTPRequestHandler]:
         protocol_version = "HTTP/1.1"
 
         def do_GET(self) -> None:
-            status(200, {"object": "list", "data": [{"id": "only-model", "object": "model"}]})(self, {})
+            listed = model.models or status(200, {"object": "list", "data": [{"id": "only-model", "object": "model"}]})
+            with suppress(BrokenPipeError, ConnectionResetError):
+                listed(self, {})
 
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["content-length"]))

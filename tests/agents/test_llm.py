@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import time
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -129,6 +131,56 @@ def test_a_passing_fault_is_tried_again(scripted: Any, fault: str) -> None:
     client = client_of(scripted, model.url, waits=waits, timeout=0.4)
     assert ask(client).text == "fine"
     assert waits == [0.5]
+
+
+@pytest.mark.parametrize("sent", ["endless", "squeezed"])
+@pytest.mark.parametrize("place", ["reply", "models"])
+def test_a_reply_without_end_is_not_taken_in(scripted: Any, sent: str, place: str) -> None:
+    step = getattr(scripted, sent)
+    model = scripted(step) if place == "reply" else scripted(models=step)
+    client = client_of(scripted, model.url, model="scripted" if place == "reply" else None, timeout=60.0)
+    tracemalloc.start()
+    try:
+        with pytest.raises(ProviderError, match="more than 8 MiB" if sent == "endless" else "must not compress"):
+            ask(client)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 64 * 2**20
+    assert len(model.requests) <= 1
+
+
+def test_a_long_reply_below_the_cap_is_read(scripted: Any) -> None:
+    text = "x" * (7 * 2**20)
+    assert ask(client_of(scripted, scripted(scripted.say(text)).url)).text == text
+
+
+@pytest.mark.parametrize("body", ["[" * 200_000, "null", "[1, 2]", '{"data": 3}', '{"data": [null]}'])
+def test_a_strange_list_of_models_is_typed(scripted: Any, body: str) -> None:
+    model = scripted(models=scripted.status(200, body))
+    with pytest.raises(ProviderError):
+        ask(client_of(scripted, model.url, model=None))
+
+
+def test_a_reply_of_brackets_is_no_crash(scripted: Any) -> None:
+    model = scripted(scripted.status(200, "[" * 200_000), scripted.say("fine"))
+    assert ask(client_of(scripted, model.url)).text == "fine"
+    deep = scripted(scripted.say("fine"), obeys={"schema", "json", "text"})
+    deep.answer = lambda handler, request: scripted.say("[" * 200_000)(handler, request)
+    assert ask(client_of(scripted, deep.url, rung=Rung.TEXT)).text.startswith("[[")
+    with pytest.raises(ProviderError, match="no way of asking"):
+        ask(client_of(scripted, deep.url, rung=Rung.SCHEMA))
+
+
+@pytest.mark.parametrize("place", ["probe", "models"])
+def test_the_start_has_a_short_deadline(scripted: Any, monkeypatch: pytest.MonkeyPatch, place: str) -> None:
+    monkeypatch.setattr("alphaswarm.agents.llm.START_SECONDS", 0.3)
+    model = scripted(models=scripted.drip(5.0))
+    model.answer = lambda handler, request: scripted.drip(5.0)(handler, request)
+    began = time.monotonic()
+    with pytest.raises(ProviderError, match=r"0\.3 s" if place == "probe" else "models"):
+        ask(client_of(scripted, model.url, model="scripted" if place == "probe" else None, timeout=60.0))
+    assert time.monotonic() - began < 3
 
 
 def test_a_lasting_fault_is_typed(scripted: Any) -> None:
