@@ -15,7 +15,7 @@ $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed")'
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --upgrade pip
-	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev,rl]'
 	$(BIN)/alphaswarm doctor --warm-up
 	touch $@
 
@@ -32,7 +32,7 @@ check: setup ## format, lint, types, layers, shape
 test: setup ## everything that needs no network, Node or browser
 	$(BIN)/python -m pytest
 
-test-slow: setup ## 100,000 hostile formulas; minutes
+test-slow: setup ## 100,000 hostile formulas, 20,000 generated expressions against their definition; minutes
 	$(BIN)/python -m pytest -m slow
 
 test-net: setup ## the us431 panel, the small LLM, MCP Inspector, Chromium

@@ -17,6 +17,7 @@ from alphaswarm.dsl.mutate import crossover, mutate, random_expr
 from alphaswarm.dsl.operators import operators
 from alphaswarm.dsl.parser import Translation, parse, translate
 from alphaswarm.dsl.signature import Operator
+from alphaswarm.dsl.stepper import Stepper
 from alphaswarm.dsl.units import ExprWarning, warnings_of
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "Formula",
     "Operator",
     "Relation",
+    "Stepper",
     "Suggestion",
     "Translation",
     "bind",
