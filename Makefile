@@ -1,6 +1,6 @@
 # One command each, the same here and in CI.
 .DEFAULT_GOAL := help
-.PHONY: help setup run check test test-slow test-net bench clean
+.PHONY: help setup full run check test test-slow test-net bench clean
 
 PYTHON ?= python3
 BIN := .venv/bin
