@@ -1,0 +1,143 @@
+"""Ranks across the symbols of one day. A few days are gathered from the blocks at a time, so that memory is
+read in long pieces."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from alphaswarm.core.jit import part
+from alphaswarm.dsl.kernels.cs_sort import Keys, Order, sort_day
+from alphaswarm.dsl.kernels.probit import probit
+from alphaswarm.dsl.kernels.vectors import fill, float_at, itemsize, load, load_bytes, select, store, store_float
+from alphaswarm.dsl.kernels.words import (
+    BLOCK,
+    BLOCK_BYTES,
+    BLOCKS,
+    COLUMNS,
+    LANE_STEP,
+    MEMBERS,
+    NATURAL,
+    OP,
+    OUT,
+    ROWS,
+    A,
+    P,
+    number,
+)
+
+__all__ = ["RANKS", "TILE", "cs_rank", "gather_days", "scatter_days"]
+
+RANKS = ("cs_rank", "cs_rank01", "cs_quantile_transform", "cs_bucket")
+NAN = float("nan")
+# Days that are gathered together.
+TILE = 8
+
+
+@part
+def gather_days(kind: Any, words: Any, source: Any, first: Any, days: Any, rows: Any) -> None:
+    """Write `days` days of all blocks, members only, one after the other to `rows`."""
+    size = itemsize(kind)
+    width, line = words[BLOCKS] * BLOCK, BLOCK * size
+    nan = fill(kind, NAN)
+    for block in range(words[BLOCKS]):
+        x = source + block * words[BLOCK_BYTES] + first * line
+        for day in range(days):
+            to = rows + (day * width + block * BLOCK) * size
+            for lane in range(0, BLOCK, LANE_STEP):
+                value = load(kind, x + day * line + lane * size)
+                if words[MEMBERS] != 0:
+                    member = load_bytes(words[MEMBERS] + (first + day) * width + block * BLOCK + lane)
+                    value = select(member, value, nan)
+                store(kind, to + lane * size, value)
+
+
+@part
+def scatter_days(kind: Any, words: Any, rows: Any, first: Any, days: Any) -> None:
+    """The inverse of `gather_days`, to blocks, to the caller's own rows, or to both."""
+    size = itemsize(kind)
+    width, line = words[BLOCKS] * BLOCK, BLOCK * size
+    if words[OUT] != 0:
+        for block in range(words[BLOCKS]):
+            out = words[OUT] + block * words[BLOCK_BYTES] + first * line
+            for day in range(days):
+                come = rows + (day * width + block * BLOCK) * size
+                for lane in range(0, line, LANE_STEP * size):
+                    store(kind, out + day * line + lane, load(kind, come + lane))
+    if words[NATURAL] != 0:
+        columns = words[COLUMNS]
+        whole = columns - columns % LANE_STEP
+        for day in range(days):
+            come, out = rows + day * width * size, words[NATURAL] + (first + day) * columns * size
+            for at in range(0, whole * size, LANE_STEP * size):
+                store(kind, out + at, load(kind, come + at))
+            for at in range(whole * size, columns * size, size):
+                store_float(kind, out + at, float_at(kind, come + at))
+
+
+@part
+def _values(op: Any, parameter: Any, count: int, table: NDArray[np.float64]) -> None:
+    """What each possible rank becomes; `table` is addressed by twice the rank."""
+    for twice in range(2, 2 * count + 1):
+        if op == 0:
+            table[twice] = twice / (2.0 * count)
+        elif op == 1:
+            table[twice] = (twice - 2) / (2.0 * (count - 1))
+        elif op == 2:
+            table[twice] = probit((twice - 1) / (2.0 * count))
+        else:
+            table[twice] = float((twice - 1) * int(parameter) // (2 * count))
+
+
+@part
+def twice_ranks(count: int, ties: int, order: Order, keys: Keys, starts: Order, twice: Order) -> None:
+    """Twice the average rank of each sorted place, from 2 on."""
+    if ties == 0:
+        for j in range(count):
+            twice[j] = 2 * j + 2
+        return
+    start = 0
+    for j in range(count):
+        start = start if j > 0 and keys[j] == keys[j - 1] else j
+        starts[j] = start
+    stop = count - 1
+    for j in range(count - 1, -1, -1):
+        stop = stop if j < count - 1 and keys[j] == keys[j + 1] else j
+        twice[j] = starts[j] + stop + 2
+
+
+def cs_rank(kind: Any, words: Any) -> None:
+    """Functions of the average rank on each of ROWS days."""
+    size = itemsize(kind)
+    width = words[BLOCKS] * BLOCK
+    room = np.empty((2 * TILE + 3) * width * size + 128, np.uint8)
+    rows = (room.ctypes.data + 63) // 64 * 64
+    results = rows + TILE * width * size
+    spare = results + TILE * width * size
+    order, other, starts, twice = (
+        np.empty(width, np.int32),
+        np.empty(width, np.int32),
+        np.empty(width, np.int32),
+        np.empty(width, np.int32),
+    )
+    keys, table = np.empty(width, np.int64), np.empty(2 * width + 1)
+    nan = fill(kind, NAN)
+    known = -1
+    for first in range(0, words[ROWS], TILE):
+        days = min(TILE, words[ROWS] - first)
+        gather_days(kind, words, words[A], first, days, rows)
+        for day in range(days):
+            result = results + day * width * size
+            count, ties = sort_day(kind, rows + day * width * size, spare, width, order, other, keys)
+            if count != known:
+                _values(words[OP], number(words, P), count, table)
+                known = count
+            if count < width:
+                for at in range(0, width * size, LANE_STEP * size):
+                    store(kind, result + at, nan)
+            twice_ranks(count, ties, order, keys, starts, twice)
+            for j in range(count):
+                store_float(kind, result + order[j] * size, table[twice[j]])
+        scatter_days(kind, words, results, first, days)
