@@ -21,7 +21,7 @@ from platformdirs import user_cache_path
 
 import alphaswarm
 
-__all__ = ["cache_directory", "entry", "jit", "part"]
+__all__ = ["cache_directory", "entry", "jit", "parallel", "part"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -38,11 +38,23 @@ def jit(function: Callable[P, R]) -> Callable[P, R]:
     kernel that calls kernels of other files must import them by name: their text is then part
     of the key.
     """
+    return _kept(function)
+
+
+def parallel(function: Callable[P, R]) -> Callable[P, R]:
+    """As `jit`, with ``numba.prange`` spread over threads.
+
+    numba's key of kept code does not tell parallel from serial code: give the function a name of its own.
+    """
+    return _kept(function, parallel=True)
+
+
+def _kept(function: Callable[P, R], **options: bool) -> Callable[P, R]:
     try:
         with _cache_in(cache_directory() / _foreign_key(function)):
-            compiled = numba.njit(function, cache=True, error_model="numpy", nogil=True)
+            compiled = numba.njit(function, cache=True, error_model="numpy", nogil=True, **options)
     except RuntimeError:  # numba found no place to write
-        compiled = numba.njit(function, error_model="numpy", nogil=True)
+        compiled = numba.njit(function, error_model="numpy", nogil=True, **options)
     return cast("Callable[P, R]", compiled)
 
 

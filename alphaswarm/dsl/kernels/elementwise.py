@@ -47,83 +47,96 @@ def finite(x: Any) -> Any:
     return x + (x - x)
 
 
-@part
-def _one_argument(function: Callable[..., Any], kind: Any, words: Any) -> None:
-    out, a = words[OUT], words[A]
-    size = itemsize(kind)
-    for _ in range(words[ROWS]):
-        for lane in range(0, BLOCK * size, LANE_STEP * size):
-            store(kind, out + lane, function(kind, load(kind, a + lane)))
-        out += words[OUT + STEP]
-        a += words[A + STEP]
+def _each(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], None]:
+    """A kernel that applies `function` to every vector of one argument."""
+    apply = part(function)
+
+    @part
+    def walk(kind: Any, words: Any) -> None:
+        out, a = words[OUT], words[A]
+        out_step, a_step = words[OUT + STEP], words[A + STEP]
+        size = itemsize(kind)
+        for _ in range(words[ROWS]):
+            for lane in range(0, BLOCK * size, LANE_STEP * size):
+                store(kind, out + lane, apply(kind, load(kind, a + lane)))
+            out += out_step
+            a += a_step
+
+    return walk
 
 
-@part
-def _two_arguments(function: Callable[..., Any], kind: Any, words: Any) -> None:
-    out, a, b = words[OUT], words[A], words[B]
-    out_step, a_step, b_step = words[OUT + STEP], words[A + STEP], words[B + STEP]
-    size = itemsize(kind)
-    for _ in range(words[ROWS]):
-        for lane in range(0, BLOCK * size, LANE_STEP * size):
-            store(kind, out + lane, function(kind, load(kind, a + lane), load(kind, b + lane)))
-        out += out_step
-        a += a_step
-        b += b_step
+def _each_pair(function: Callable[[Any, Any, Any], Any]) -> Callable[[Any, Any], None]:
+    """A kernel that applies `function` to every vector of two arguments."""
+    apply = part(function)
+
+    @part
+    def walk(kind: Any, words: Any) -> None:
+        out, a, b = words[OUT], words[A], words[B]
+        out_step, a_step, b_step = words[OUT + STEP], words[A + STEP], words[B + STEP]
+        size = itemsize(kind)
+        for _ in range(words[ROWS]):
+            for lane in range(0, BLOCK * size, LANE_STEP * size):
+                store(kind, out + lane, apply(kind, load(kind, a + lane), load(kind, b + lane)))
+            out += out_step
+            a += a_step
+            b += b_step
+
+    return walk
 
 
-@part
+@_each
 def _neg(kind: Any, x: Any) -> Any:
     return fill(kind, 0.0) - x
 
 
-@part
+@_each
 def _abs(_kind: Any, x: Any) -> Any:
     return absolute(x)
 
 
-@part
+@_each
 def _sign(kind: Any, x: Any) -> Any:
     zero = fill(kind, 0.0)
     return select(x > zero, fill(kind, 1.0), select(x < zero, fill(kind, -1.0), x))
 
 
-@part
+@_each
 def _inv(kind: Any, x: Any) -> Any:
     return finite(fill(kind, 1.0) / x)
 
 
-@part
+@_each
 def _sqrt(_kind: Any, x: Any) -> Any:
     return sqrt(x)
 
 
-@part
+@_each
 def _floor(_kind: Any, x: Any) -> Any:
     return floor(x)
 
 
-@part
+@_each
 def _ceil(kind: Any, x: Any) -> Any:
     zero = fill(kind, 0.0)
     return zero - floor(zero - x)
 
 
-@part
+@_each
 def _round(_kind: Any, x: Any) -> Any:
     return rint(x)
 
 
-@part
+@_each
 def _not(kind: Any, x: Any) -> Any:
     return _truth(kind, x == fill(kind, 0.0), x == x)
 
 
-@part
+@_each
 def _is_nan(kind: Any, x: Any) -> Any:
     return select(x == x, fill(kind, 0.0), fill(kind, 1.0))
 
 
-@part
+@_each
 def _holds(kind: Any, x: Any) -> Any:
     zero = fill(kind, 0.0)
     return _truth(kind, x != zero, x == x)
@@ -138,103 +151,103 @@ def unary(kind: Any, words: Any) -> None:  # noqa: C901
     """Operators of one argument."""
     op = words[OP]
     if op == 0:
-        _one_argument(_neg, kind, words)
+        _neg(kind, words)
     elif op == 1:
-        _one_argument(_abs, kind, words)
+        _abs(kind, words)
     elif op == 2:
-        _one_argument(_sign, kind, words)
+        _sign(kind, words)
     elif op == 3:
-        _one_argument(_inv, kind, words)
+        _inv(kind, words)
     elif op == 4:
-        _one_argument(_sqrt, kind, words)
+        _sqrt(kind, words)
     elif op == 5:
-        _one_argument(_floor, kind, words)
+        _floor(kind, words)
     elif op == 6:
-        _one_argument(_ceil, kind, words)
+        _ceil(kind, words)
     elif op == 7:
-        _one_argument(_round, kind, words)
+        _round(kind, words)
     elif op == 8:
-        _one_argument(_not, kind, words)
+        _not(kind, words)
     elif op == 9:
-        _one_argument(_is_nan, kind, words)
+        _is_nan(kind, words)
     else:
-        _one_argument(_holds, kind, words)
+        _holds(kind, words)
 
 
-@part
+@_each_pair
 def _add(_kind: Any, x: Any, y: Any) -> Any:
     return finite(x + y)
 
 
-@part
+@_each_pair
 def _sub(_kind: Any, x: Any, y: Any) -> Any:
     return finite(x - y)
 
 
-@part
+@_each_pair
 def _mul(_kind: Any, x: Any, y: Any) -> Any:
     return finite(x * y)
 
 
-@part
+@_each_pair
 def _div(_kind: Any, x: Any, y: Any) -> Any:
     return finite(x / y)
 
 
-@part
+@_each_pair
 def _max(_kind: Any, x: Any, y: Any) -> Any:
     return select(x == x, select(x > y, x, y), x)
 
 
-@part
+@_each_pair
 def _min(_kind: Any, x: Any, y: Any) -> Any:
     return select(x == x, select(x < y, x, y), x)
 
 
-@part
+@_each_pair
 def _lt(kind: Any, x: Any, y: Any) -> Any:
     return _truth(kind, x < y, (x < y) | (x >= y))
 
 
-@part
+@_each_pair
 def _le(kind: Any, x: Any, y: Any) -> Any:
     return _truth(kind, x <= y, (x <= y) | (x > y))
 
 
-@part
+@_each_pair
 def _gt(kind: Any, x: Any, y: Any) -> Any:
     return _truth(kind, x > y, (x > y) | (x <= y))
 
 
-@part
+@_each_pair
 def _ge(kind: Any, x: Any, y: Any) -> Any:
     return _truth(kind, x >= y, (x >= y) | (x < y))
 
 
-@part
+@_each_pair
 def _eq(kind: Any, x: Any, y: Any) -> Any:
     return _truth(kind, x == y, (x == x) & (y == y))
 
 
-@part
+@_each_pair
 def _ne(kind: Any, x: Any, y: Any) -> Any:
     return _truth(kind, x != y, (x == x) & (y == y))
 
 
-@part
+@_each_pair
 def _and(kind: Any, x: Any, y: Any) -> Any:
     zero = fill(kind, 0.0)
     return select((x == zero) | (y == zero), zero, _truth(kind, x == x, (x == x) & (y == y)))
 
 
-@part
+@_each_pair
 def _or(kind: Any, x: Any, y: Any) -> Any:
     zero = fill(kind, 0.0)
     true = (x < zero) | (x > zero) | (y < zero) | (y > zero)
     return select(true, fill(kind, 1.0), _truth(kind, x != x, (x == x) & (y == y)))
 
 
-@part
+@_each_pair
 def _fill(_kind: Any, x: Any, y: Any) -> Any:
     return select(x == x, x, y)
 
@@ -243,35 +256,35 @@ def binary(kind: Any, words: Any) -> None:  # noqa: C901
     """Operators of two arguments."""
     op = words[OP]
     if op == 0:
-        _two_arguments(_add, kind, words)
+        _add(kind, words)
     elif op == 1:
-        _two_arguments(_sub, kind, words)
+        _sub(kind, words)
     elif op == 2:
-        _two_arguments(_mul, kind, words)
+        _mul(kind, words)
     elif op == 3:
-        _two_arguments(_div, kind, words)
+        _div(kind, words)
     elif op == 4:
-        _two_arguments(_max, kind, words)
+        _max(kind, words)
     elif op == 5:
-        _two_arguments(_min, kind, words)
+        _min(kind, words)
     elif op == 6:
-        _two_arguments(_lt, kind, words)
+        _lt(kind, words)
     elif op == 7:
-        _two_arguments(_le, kind, words)
+        _le(kind, words)
     elif op == 8:
-        _two_arguments(_gt, kind, words)
+        _gt(kind, words)
     elif op == 9:
-        _two_arguments(_ge, kind, words)
+        _ge(kind, words)
     elif op == 10:
-        _two_arguments(_eq, kind, words)
+        _eq(kind, words)
     elif op == 11:
-        _two_arguments(_ne, kind, words)
+        _ne(kind, words)
     elif op == 12:
-        _two_arguments(_and, kind, words)
+        _and(kind, words)
     elif op == 13:
-        _two_arguments(_or, kind, words)
+        _or(kind, words)
     else:
-        _two_arguments(_fill, kind, words)
+        _fill(kind, words)
 
 
 def ternary(kind: Any, words: Any) -> None:
@@ -295,36 +308,36 @@ def ternary(kind: Any, words: Any) -> None:
         c += words[C + STEP]
 
 
-@part
+@_each
 def _log(kind: Any, x: Any) -> Any:
     return narrow(kind, maths.log(wide(x)))
 
 
-@part
+@_each
 def _log1p(kind: Any, x: Any) -> Any:
     return narrow(kind, maths.log1p(wide(x)))
 
 
-@part
+@_each
 def _slog1p(kind: Any, x: Any) -> Any:
     value = narrow(kind, maths.log1p(wide(absolute(x))))
     zero = fill(kind, 0.0)
     return select(x < zero, zero - value, value)
 
 
-@part
+@_each
 def _exp(kind: Any, x: Any) -> Any:
     return finite(narrow(kind, maths.exp(wide(x))))
 
 
-@part
+@_each
 def _sigmoid(kind: Any, x: Any) -> Any:
     zero, one = fill(kind, 0.0), fill(kind, 1.0)
     small = narrow(kind, maths.exp(wide(zero - absolute(x))))  # never overflows
     return select(x >= zero, one, small) / (one + small)
 
 
-@part
+@_each
 def _tanh(kind: Any, x: Any) -> Any:
     return narrow(kind, maths.tanh(wide(x)))
 
@@ -333,25 +346,25 @@ def transcendental(kind: Any, words: Any) -> None:
     """Logarithms and exponentials."""
     op = words[OP]
     if op == 0:
-        _one_argument(_log, kind, words)
+        _log(kind, words)
     elif op == 1:
-        _one_argument(_log1p, kind, words)
+        _log1p(kind, words)
     elif op == 2:
-        _one_argument(_slog1p, kind, words)
+        _slog1p(kind, words)
     elif op == 3:
-        _one_argument(_exp, kind, words)
+        _exp(kind, words)
     elif op == 4:
-        _one_argument(_sigmoid, kind, words)
+        _sigmoid(kind, words)
     else:
-        _one_argument(_tanh, kind, words)
+        _tanh(kind, words)
 
 
-@part
+@_each
 def _square(kind: Any, x: Any) -> Any:
     return finite(x * x)
 
 
-@part
+@_each
 def _signed_square(kind: Any, x: Any) -> Any:
     return finite(x * absolute(x))
 
@@ -363,9 +376,9 @@ def power(kind: Any, words: Any) -> None:
     signed = words[OP] == 1
     if words[B + STEP] == 0 and float_at(kind, b) == 2.0:
         if signed:
-            _one_argument(_signed_square, kind, words)
+            _signed_square(kind, words)
         else:
-            _one_argument(_square, kind, words)
+            _square(kind, words)
         return
     for _ in range(words[ROWS]):
         for lane in range(0, BLOCK * size, size):

@@ -17,40 +17,46 @@ SHIFT = ("delay", "delta", "pct_change", "log_return")
 NAN = float("nan")
 
 
-@part
-def _against_the_past(function: Callable[..., Any], kind: Any, words: Any) -> None:
-    rows, lag = words[ROWS], min(words[WINDOW], words[ROWS])
-    size = itemsize(kind)
-    for lane in range(0, BLOCK * size, LANE_STEP * size):
-        out, now = words[OUT] + lane, words[A] + lane
-        past = now
-        for _ in range(lag):
-            store(kind, out, fill(kind, NAN))
-            out += words[OUT + STEP]
-            now += words[A + STEP]
-        for _ in range(rows - lag):
-            store(kind, out, function(kind, load(kind, now), load(kind, past)))
-            out += words[OUT + STEP]
-            now += words[A + STEP]
-            past += words[A + STEP]
+def _against_the_past(function: Callable[[Any, Any, Any], Any]) -> Callable[[Any, Any], None]:
+    """A kernel that applies `function` to today's vector and that of WINDOW rows before."""
+    apply = part(function)
+
+    @part
+    def walk(kind: Any, words: Any) -> None:
+        rows, lag = words[ROWS], min(words[WINDOW], words[ROWS])
+        size = itemsize(kind)
+        for lane in range(0, BLOCK * size, LANE_STEP * size):
+            out, now = words[OUT] + lane, words[A] + lane
+            past = now
+            for _ in range(lag):
+                store(kind, out, fill(kind, NAN))
+                out += words[OUT + STEP]
+                now += words[A + STEP]
+            for _ in range(rows - lag):
+                store(kind, out, apply(kind, load(kind, now), load(kind, past)))
+                out += words[OUT + STEP]
+                now += words[A + STEP]
+                past += words[A + STEP]
+
+    return walk
 
 
-@part
+@_against_the_past
 def _past(_kind: Any, _now: Any, past: Any) -> Any:
     return past
 
 
-@part
+@_against_the_past
 def _change(_kind: Any, now: Any, past: Any) -> Any:
     return finite(now - past)
 
 
-@part
+@_against_the_past
 def _relative(kind: Any, now: Any, past: Any) -> Any:
     return finite(narrow(kind, wide(now) / wide(past) - fill_wide(1.0)))
 
 
-@part
+@_against_the_past
 def _logarithm(kind: Any, now: Any, past: Any) -> Any:
     return finite(narrow(kind, maths.log(wide(now) / wide(past))))
 
@@ -59,10 +65,10 @@ def shift(kind: Any, words: Any) -> None:
     """The value of WINDOW rows before, and changes since then."""
     op = words[OP]
     if op == 0:
-        _against_the_past(_past, kind, words)
+        _past(kind, words)
     elif op == 1:
-        _against_the_past(_change, kind, words)
+        _change(kind, words)
     elif op == 2:
-        _against_the_past(_relative, kind, words)
+        _relative(kind, words)
     else:
-        _against_the_past(_logarithm, kind, words)
+        _logarithm(kind, words)

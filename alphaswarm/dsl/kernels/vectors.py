@@ -28,12 +28,14 @@ __all__ = [
     "absolute",
     "any_true",
     "bits",
+    "double_at",
     "fill",
     "fill_wide",
     "float_at",
     "floor",
     "fma",
     "from_bits",
+    "int32_at",
     "int_at",
     "integers",
     "invert",
@@ -50,6 +52,7 @@ __all__ = [
     "shift_right",
     "sqrt",
     "store",
+    "store_first",
     "store_float",
     "store_wide",
     "to_float",
@@ -461,6 +464,40 @@ def int_at(_typing: Any, kind: Any, address: Any) -> Any:
         return builder.sext(value, ir.IntType(64)) if data.width < 64 else value
 
     return types.int64(kind, address), lower
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def store_first(_typing: Any, kind: Any, address: Any, value: Any, count: Any) -> Any:
+    """Write the first `count` lanes of a stored vector at `address`."""
+    vector = _stored(kind)
+
+    def lower(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+        pointer = _pointer(builder, args[1], _ELEMENTS[vector.element])
+        for lane in range(LANES):
+            place = ir.Constant(ir.IntType(64), lane)
+            with builder.if_then(builder.icmp_signed("<", place, args[3])):
+                builder.store(builder.extract_element(args[2], place), builder.gep(pointer, [place]))
+        return context.get_dummy_value()
+
+    return types.void(kind, address, value, types.int64), lower
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def double_at(_typing: Any, address: Any) -> Any:
+    """The float64 at `address`."""
+    return types.float64(address), lambda _context, builder, _signature, args: builder.load(
+        _pointer(builder, args[0], ir.DoubleType())
+    )
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def int32_at(_typing: Any, address: Any) -> Any:
+    """The 32-bit integer at `address`."""
+
+    def lower(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+        return builder.sext(builder.load(_pointer(builder, args[0], ir.IntType(32))), ir.IntType(64))
+
+    return types.int64(address), lower
 
 
 @intrinsic  # type: ignore[untyped-decorator]
