@@ -9,7 +9,7 @@ from alphaswarm.core import make_rng
 from alphaswarm.dsl import Expr, call, check, number, random_expr
 from alphaswarm.dsl.context import Context
 from alphaswarm.dsl.evaluate import evaluate
-from alphaswarm.dsl.kernels import KERNELS
+from alphaswarm.dsl.kernels.single import KERNELS
 from alphaswarm.dsl.operators import operators
 from alphaswarm.dsl.reference import REFERENCE
 from alphaswarm.dsl.signature import SlotKind

@@ -19,7 +19,7 @@ from alphaswarm.dsl.kernels.cs_sort import Order, sort_day
 from alphaswarm.dsl.kernels.moments import deviation_scale, mean_of_sum
 from alphaswarm.dsl.kernels.order import median_distance, middle_value, quantile_value
 from alphaswarm.dsl.kernels.vectors import fill, float_at, int32_at, itemsize, store, store_float
-from alphaswarm.dsl.kernels.words import BLOCK, BLOCKS, CODES, GROUPS, LANE_STEP, OP, ROWS, A, P, number
+from alphaswarm.dsl.kernels.words import BLOCK, BLOCKS, CODES, GROUPS, LANE_STEP, OP, ROWS, SCRATCH, A, P, number
 
 __all__ = ["CROSS", "cross"]
 
@@ -187,8 +187,7 @@ def cross(kind: Any, words: Any) -> None:
     """Apply OP to the members of each group, or to all, on each of ROWS days."""
     size, groups = itemsize(kind), words[GROUPS]
     width = words[BLOCKS] * BLOCK
-    room = np.empty((2 * TILE + 3) * width * size + 128, np.uint8)
-    rows = (room.ctypes.data + 63) // 64 * 64
+    rows = words[SCRATCH]
     results = rows + TILE * width * size
     spare = results + TILE * width * size
     order, other, ends = np.empty(width, np.int32), np.empty(width, np.int32), np.empty(groups + 1, np.int32)

@@ -23,17 +23,21 @@ from alphaswarm.dsl.kernels.words import (
     OP,
     OUT,
     ROWS,
+    SCRATCH,
     A,
     P,
     number,
 )
 
-__all__ = ["RANKS", "TILE", "cs_rank", "gather_days", "scatter_days"]
+__all__ = ["RANKS", "SCRATCH_ROWS", "TILE", "cs_rank", "gather_days", "scatter_days"]
 
 RANKS = ("cs_rank", "cs_rank01", "cs_quantile_transform", "cs_bucket")
 NAN = float("nan")
 # Days that are gathered together.
 TILE = 8
+# Rows of `width` stored values that a kernel of the cross-section needs as scratch: the days, their results, and
+# room for sorting.
+SCRATCH_ROWS = 2 * TILE + 3
 
 
 @part
@@ -112,8 +116,7 @@ def cs_rank(kind: Any, words: Any) -> None:
     """Functions of the average rank on each of ROWS days."""
     size = itemsize(kind)
     width = words[BLOCKS] * BLOCK
-    room = np.empty((2 * TILE + 3) * width * size + 128, np.uint8)
-    rows = (room.ctypes.data + 63) // 64 * 64
+    rows = words[SCRATCH]
     results = rows + TILE * width * size
     spare = results + TILE * width * size
     order, other, starts, twice = (

@@ -57,12 +57,13 @@ def _encode(kind: Any, row: Any, keys: Any, codes: Any, width: Any) -> int:
         counted = counted + select(value == value, one, zero)
         store(kind, keys + at, from_bits(key_of(value)))
     low, high, count = _least(kind, codes, smallest), -_least(kind, codes, zero - largest), _sum(kind, codes, counted)
-    first, scale, missing = fill(kind, low), fill(kind, _scale(high - low)), fill(kind, MISSING)
+    first, scale = fill(kind, low), fill(kind, _scale(high - low))
+    missing, top = fill(kind, MISSING), fill(kind, BUCKETS)
     total, squares, shrink = zero, zero, fill(kind, 1.0 / BUCKETS)
     for at in range(0, width * size, line):
         value = load(kind, row + at)
         valid = value == value
-        code = (value - first) * scale
+        code = _bounded((value - first) * scale, top)
         part_of_range = select(valid, code * shrink, zero)
         total = total + part_of_range
         squares = squares + part_of_range * part_of_range
@@ -76,9 +77,15 @@ def _encode(kind: Any, row: Any, keys: Any, codes: Any, width: Any) -> int:
         scale = fill(kind, _scale(float_at(kind, spare)))
         for at in range(0, width * size, line):
             value = load(kind, row + at) + zero
-            code = (to_float(key_of(value)) - first) * scale
+            code = _bounded((to_float(key_of(value)) - first) * scale, top)
             store(kind, codes + at, from_bits(to_int(select(value == value, code, missing))))
     return int(count)
+
+
+@part
+def _bounded(code: Any, top: Any) -> Any:
+    """No more than `top`, which also stands for what overflowed: an index must be one."""
+    return select(code < top, code, top)
 
 
 @part

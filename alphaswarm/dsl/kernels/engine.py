@@ -22,7 +22,7 @@ from alphaswarm.dsl.kernels.block_product import block_product
 from alphaswarm.dsl.kernels.block_spread import block_spread
 from alphaswarm.dsl.kernels.block_sums import WIDE, block_sums
 from alphaswarm.dsl.kernels.cross import cross
-from alphaswarm.dsl.kernels.cs_rank import cs_rank
+from alphaswarm.dsl.kernels.cs_rank import SCRATCH_ROWS, cs_rank
 from alphaswarm.dsl.kernels.elementwise import binary, power, ternary, transcendental, unary
 from alphaswarm.dsl.kernels.group_backfill import group_backfill
 from alphaswarm.dsl.kernels.inputs import Inputs
@@ -136,7 +136,7 @@ def _work(schedule: Schedule, layout: Layout, threads: int) -> int:
 
 def _thread_bytes(schedule: Schedule, layout: Layout) -> int:
     window = max((step.window for event in schedule.events for step in event.steps if not event.across), default=0)
-    return schedule.slot_count * layout.block_bytes + (min(window, layout.rows) + 1) * STATISTICS * WIDE
+    return schedule.slot_count * layout.block_bytes + (window + 1) * STATISTICS * WIDE
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,6 +264,9 @@ class _Run:
         program[:, w.BLOCKS], program[:, w.BLOCK_BYTES] = layout.blocks, layout.block_bytes
         program[:, w.COLUMNS], program[:, w.GROUPS] = layout.columns, 1
         first = np.array(bounds[:-1])
+        room = SCRATCH_ROWS * layout.width * layout.dtype.itemsize
+        scratch = aligned(shares * room, np.dtype(np.uint8))
+        program[:, w.SCRATCH] = scratch.ctypes.data + room * np.arange(shares)
         program[:, w.ROWS] = np.diff(bounds)
         program[:, w.A] = self._blocks(step.args[0]).ctypes.data + first * layout.row_bytes
         program[:, w.MEMBERS] = self.inputs.members.ctypes.data + first * layout.width

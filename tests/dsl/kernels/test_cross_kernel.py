@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import norm, rankdata
 
 from alphaswarm.dsl.context import Context
-from alphaswarm.dsl.kernels import KERNELS
+from alphaswarm.dsl.kernels.single import KERNELS
 from alphaswarm.dsl.kernels.cross import CROSS
 
 RNG = np.random.default_rng(0)

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from alphaswarm.dsl.context import Context
-from alphaswarm.dsl.kernels import KERNELS
+from alphaswarm.dsl.kernels.single import KERNELS
 from alphaswarm.dsl.kernels.recursive import RECURSIVE
 
 X = np.random.default_rng(0).normal(size=(50, 3))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from alphaswarm.dsl.context import Context
-from alphaswarm.dsl.kernels import KERNELS
+from alphaswarm.dsl.kernels.single import KERNELS
 from alphaswarm.dsl.kernels.rolling import ROLLING
 
 X = np.random.default_rng(0).normal(size=(6, 3))
