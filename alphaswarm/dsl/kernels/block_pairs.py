@@ -44,10 +44,12 @@ def _finish(op: Any, y: Any, x: Any, sums: Any, d: Any, rounding: Any) -> Any:
     sy, sx, syy, syx, sxx = sums
     share = fill_wide(1.0 / d)
     zero, one = fill_wide(0.0), fill_wide(1.0)
-    together = fma(zero - sy * sx, share, syx)  # the same bits whichever series comes first
+    length = fill_wide(float(d))
+    # d times the centred sums, without a division: whole numbers stay exact, so ties stay ties
+    together = fma(length, syx, zero - sy * sx)
     if op == 0:
-        return together * fill_wide(1.0 / max(d - 1, 1))
-    spread = fma(zero - sx * sx, share, sxx)
+        return together * fill_wide(1.0 / (d * (d - 1.0)))
+    spread = fma(length, sxx, zero - sx * sx)
     if op >= 3:
         slope = together / spread
         if op == 3:
@@ -55,7 +57,7 @@ def _finish(op: Any, y: Any, x: Any, sums: Any, d: Any, rounding: Any) -> Any:
         away, fitted = y - sy * share, slope * (x - sx * share)
         rest = away - fitted
         return select(absolute(rest) <= rounding * absolute(away), zero * slope, rest)
-    correlation = together / sqrt(fma(zero - sy * sy, share, syy) * spread)
+    correlation = together / sqrt(fma(length, syy, zero - sy * sy) * spread)
     perfect = absolute(correlation) >= one - rounding
     correlation = select(perfect, select(correlation > zero, one, zero - one), correlation)
     return correlation * correlation if op == 2 else correlation

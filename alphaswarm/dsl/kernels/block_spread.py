@@ -47,11 +47,12 @@ def out_of_range(deviation: Any) -> Any:
 
 
 @part
-def _finish(op: Any, anchor: Any, today: Any, first: Any, second: Any, share: Any, freedom: Any) -> Any:
-    mean = first * share
+def _finish(op: Any, anchor: Any, today: Any, first: Any, second: Any, d: Any) -> Any:
+    mean = first * fill_wide(1.0 / d)
     if op == 4:
         return today - mean
-    variance = fma(fill_wide(0.0) - first, mean, second) * freedom
+    # without a division before the difference: whole numbers stay exact, so ties stay ties
+    variance = fma(fill_wide(float(d)), second, fill_wide(0.0) - first * first) * fill_wide(1.0 / (d * (d - 1.0)))
     if op == 0:
         return variance
     deviation = sqrt(variance)
@@ -66,7 +67,6 @@ def block_spread(kind: Any, words: Any) -> None:
     op = words[OP]
     size, step, out_step = itemsize(kind), words[A + STEP], words[OUT + STEP]
     nan, zero = fill(kind, NAN), fill_wide(0.0)
-    share, freedom = fill_wide(1.0 / d), fill_wide(1.0 / max(d - 1, 1))
     refused = zero != zero
     for lane in range(0, BLOCK * size, LANE_STEP * size):
         x, out = words[A] + lane, words[OUT] + lane
@@ -96,9 +96,7 @@ def block_spread(kind: Any, words: Any) -> None:
                     store(kind, out + t * out_step, nan)
                     continue
                 place = scratch + 2 * (t - start + 1) * WIDE
-                value = _finish(
-                    op, anchor, u, first + load_wide(place), second + load_wide(place + WIDE), share, freedom
-                )
+                value = _finish(op, anchor, u, first + load_wide(place), second + load_wide(place + WIDE), d)
                 store(kind, out + t * out_step, finite(narrow(kind, value)))
     if any_true(refused):
         words[REFUSED] = 1

@@ -28,8 +28,9 @@ class Inputs:
 
     def __init__(self, panel: Panel, dtype: str) -> None:
         self.layout = Layout(*panel.shape, np.dtype(dtype))
-        padding = ((0, 0), (0, self.layout.width - panel.shape[1]))
-        self.members: NDArray[np.uint8] = np.pad(panel.universe.astype(np.uint8), padding)
+        rows, columns = panel.shape
+        self.members: NDArray[np.uint8] = np.zeros((rows, self.layout.width), np.uint8)
+        self.members[:, :columns] = panel.universe
         self.rows = self.layout.buffer(1)
         self.rows[:] = np.arange(self.layout.padded_rows)[:, None]
         self._fields: dict[str, NDArray[Any]] = {}
@@ -53,7 +54,7 @@ class Inputs:
         """Codes of group `name`, int32 [T, columns] padded with -1, and how many groups there are."""
         if name not in self._groups:
             codes = group_codes(panel, name)
-            padding = ((0, 0), (0, self.layout.width - panel.shape[1]))
-            padded = np.pad(codes, padding, constant_values=-1)
+            padded = np.full(self.members.shape, -1, np.int32)
+            padded[:, : panel.shape[1]] = codes
             self._groups[name] = padded, int(codes.max(initial=-1)) + 1
         return self._groups[name]

@@ -72,7 +72,7 @@ class Layout:
 
     def blocked(self, values: NDArray[np.float64]) -> NDArray[Any]:
         """The float64 rows [T, N] in blocks, rounded to the type, infinities as NaN."""
-        values = np.ascontiguousarray(values)
+        values = np.ascontiguousarray(values, dtype=np.float64)
         blocks = self.buffer()
         words = np.zeros((1, WORDS), np.int64)
         words[0, [ROWS, OUT, OUT + STEP, A, A + STEP]] = (

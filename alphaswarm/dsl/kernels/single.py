@@ -15,7 +15,7 @@ from alphaswarm.dsl.context import Context
 from alphaswarm.dsl.expr import Expr, call, field, group, number
 from alphaswarm.dsl.kernels.engine import evaluate_batch
 from alphaswarm.dsl.operators import OPERATORS
-from alphaswarm.dsl.signature import SlotKind
+from alphaswarm.dsl.signature import Family, SlotKind
 
 __all__ = ["KERNELS", "apply"]
 
@@ -23,7 +23,7 @@ __all__ = ["KERNELS", "apply"]
 def apply(name: str, ctx: Context, *arguments: Any, dtype: str = "float64", **options: float) -> NDArray[Any]:
     """The operator `name` on its arguments in slot order, as the reference takes them.
 
-    Series are [T, N] or numbers, groups int32 codes [T, N]. NaN outside the universe.
+    Series are [T, N] or numbers, groups int32 codes [T, N]. Operators across the symbols see members only.
     """
     operator = OPERATORS[name]
     fields: dict[str, Any] = {"spare": np.zeros(ctx.shape)}
@@ -39,7 +39,8 @@ def apply(name: str, ctx: Context, *arguments: Any, dtype: str = "float64", **op
         else:
             nodes.append(number(value))
     dates = np.datetime64("2000-01-01") + np.arange(ctx.shape[0])
-    panel = Panel.from_arrays(fields, dates, [f"s{n}" for n in range(ctx.shape[1])], ctx.universe, groups)
+    universe = ctx.universe if operator.family in (Family.CROSS, Family.GROUP) else None
+    panel = Panel.from_arrays(fields, dates, [f"s{n}" for n in range(ctx.shape[1])], universe, groups)
     return evaluate_batch([call(name, *nodes, **options)], panel, dtype, 1, None)[0]
 
 
