@@ -170,14 +170,14 @@ def _by_group(codes: Any, groups: int, count: int, order: Order, other: Order, e
     for j in range(count):
         code = int32_at(codes + 4 * order[j])
         if code >= 0:
-            ends[code + 1] += 1
+            ends[code + 1] += np.uint32(1)
     for group in range(groups):
         ends[group + 1] += ends[group]
     for j in range(count):
         code = int32_at(codes + 4 * order[j])
         if code >= 0:
             other[ends[code]] = order[j]
-            ends[code] += 1
+            ends[code] += np.uint32(1)
     for group in range(groups, 0, -1):
         ends[group] = ends[group - 1]
     ends[0] = 0
@@ -190,7 +190,7 @@ def cross(kind: Any, words: Any) -> None:
     rows = words[SCRATCH]
     results = rows + TILE * width * size
     spare = results + TILE * width * size
-    order, other, ends = np.empty(width, np.int32), np.empty(width, np.int32), np.empty(groups + 1, np.int32)
+    order, other, ends = np.empty(width, np.uint32), np.empty(width, np.uint32), np.empty(groups + 1, np.uint32)
     keys, values, out = np.empty(width, np.int64), np.empty(width), np.empty(width)
     for first in range(0, words[ROWS], TILE):
         days = min(TILE, words[ROWS] - first)

@@ -6,12 +6,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from alphaswarm.core.jit import part
 from alphaswarm.dsl.kernels.cs_sort import Keys, Order, sort_day
 from alphaswarm.dsl.kernels.probit import probit
-from alphaswarm.dsl.kernels.vectors import fill, float_at, itemsize, load, load_bytes, select, store, store_float
+from alphaswarm.dsl.kernels.vectors import copy_value, fill, float_at, itemsize, load, load_bytes, select, store, store_float
 from alphaswarm.dsl.kernels.words import (
     BLOCK,
     BLOCK_BYTES,
@@ -29,15 +28,15 @@ from alphaswarm.dsl.kernels.words import (
     number,
 )
 
-__all__ = ["RANKS", "SCRATCH_ROWS", "TILE", "cs_rank", "gather_days", "scatter_days"]
+__all__ = ["RANKS", "SCRATCH_ROWS", "TILE", "cs_rank", "gather_days", "scatter_days", "twice_ranks"]
 
 RANKS = ("cs_rank", "cs_rank01", "cs_quantile_transform", "cs_bucket")
 NAN = float("nan")
 # Days that are gathered together.
 TILE = 8
-# Rows of `width` stored values that a kernel of the cross-section needs as scratch: the days, their results, and
-# room for sorting.
-SCRATCH_ROWS = 2 * TILE + 3
+# Rows of `width` stored values that a kernel of the cross-section needs as scratch: the days, their results, a
+# table of values and room for sorting.
+SCRATCH_ROWS = 2 * TILE + 7
 
 
 @part
@@ -82,26 +81,23 @@ def scatter_days(kind: Any, words: Any, rows: Any, first: Any, days: Any) -> Non
 
 
 @part
-def _values(op: Any, parameter: Any, count: int, table: NDArray[np.float64]) -> None:
-    """What each possible rank becomes; `table` is addressed by twice the rank."""
+def _tabulate(kind: Any, op: Any, parameter: Any, count: int, table: Any) -> None:
+    """Store at `table` what each possible rank becomes, addressed by twice the rank."""
     for twice in range(2, 2 * count + 1):
         if op == 0:
-            table[twice] = twice / (2.0 * count)
+            value = twice / (2.0 * count)
         elif op == 1:
-            table[twice] = (twice - 2) / (2.0 * (count - 1))
+            value = (twice - 2) / (2.0 * (count - 1))
         elif op == 2:
-            table[twice] = probit((twice - 1) / (2.0 * count))
+            value = probit((twice - 1) / (2.0 * count))
         else:
-            table[twice] = float((twice - 1) * int(parameter) // (2 * count))
+            value = float((twice - 1) * int(parameter) // (2 * count))
+        store_float(kind, table + twice * itemsize(kind), value)
 
 
 @part
-def twice_ranks(count: int, ties: int, order: Order, keys: Keys, starts: Order, twice: Order) -> None:
-    """Twice the average rank of each sorted place, from 2 on."""
-    if ties == 0:
-        for j in range(count):
-            twice[j] = 2 * j + 2
-        return
+def twice_ranks(count: int, keys: Keys, starts: Order, twice: Order) -> None:
+    """Twice the average rank, from 2 on, beside each sorted place; for a day with ties."""
     start = 0
     for j in range(count):
         start = start if j > 0 and keys[j] == keys[j - 1] else j
@@ -114,18 +110,14 @@ def twice_ranks(count: int, ties: int, order: Order, keys: Keys, starts: Order, 
 
 def cs_rank(kind: Any, words: Any) -> None:
     """Functions of the average rank on each of ROWS days."""
-    size = itemsize(kind)
-    width = words[BLOCKS] * BLOCK
+    size, width = itemsize(kind), words[BLOCKS] * BLOCK
     rows = words[SCRATCH]
     results = rows + TILE * width * size
-    spare = results + TILE * width * size
-    order, other, starts, twice = (
-        np.empty(width, np.int32),
-        np.empty(width, np.int32),
-        np.empty(width, np.int32),
-        np.empty(width, np.int32),
-    )
-    keys, table = np.empty(width, np.int64), np.empty(2 * width + 1)
+    table = results + TILE * width * size
+    spare = table + (2 * width + LANE_STEP) * size
+    order, other = np.empty(width, np.uint32), np.empty(width, np.uint32)
+    starts, twice = np.empty(width, np.uint32), np.empty(width, np.uint32)
+    keys = np.empty(width, np.int64)
     nan = fill(kind, NAN)
     known = -1
     for first in range(0, words[ROWS], TILE):
@@ -135,12 +127,16 @@ def cs_rank(kind: Any, words: Any) -> None:
             result = results + day * width * size
             count, ties = sort_day(kind, rows + day * width * size, spare, width, order, other, keys)
             if count != known:
-                _values(words[OP], number(words, P), count, table)
+                _tabulate(kind, words[OP], number(words, P), count, table)
                 known = count
             if count < width:
                 for at in range(0, width * size, LANE_STEP * size):
                     store(kind, result + at, nan)
-            twice_ranks(count, ties, order, keys, starts, twice)
-            for j in range(count):
-                store_float(kind, result + order[j] * size, table[twice[j]])
+            if ties == 0:
+                for j in range(count):
+                    copy_value(kind, result + order[j] * size, table + (2 * j + 2) * size)
+            else:
+                twice_ranks(count, keys, starts, twice)
+                for j in range(count):
+                    copy_value(kind, result + order[j] * size, table + twice[j] * size)
         scatter_days(kind, words, results, first, days)

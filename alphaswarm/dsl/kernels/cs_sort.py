@@ -31,7 +31,7 @@ from alphaswarm.dsl.kernels.words import LANE_STEP
 
 __all__ = ["Keys", "Order", "sort_day"]
 
-Order = NDArray[np.int32]
+Order = NDArray[np.uint32]  # unsigned, so that no index is checked for being negative
 Keys = NDArray[np.int64]
 
 # Buckets of valid values; the last code is that of missing ones, which so come last.
@@ -128,14 +128,14 @@ def sort_day(kind: Any, row: Any, spare: Any, width: int, order: Order, other: O
         How many values are valid, and how many of them equal the one before.
     """
     size = itemsize(kind)
-    codes = spare + width * size
+    codes, one = spare + width * size, np.uint32(1)
     count = _encode(kind, row, spare, codes, width)
-    low, high = np.zeros(256, np.int32), np.zeros(256, np.int32)
+    low, high = np.zeros(256, np.uint32), np.zeros(256, np.uint32)
     for i in range(width):
         code = int_at(kind, codes + i * size)
-        low[code & 255] += 1
-        high[code >> 8] += 1
-    before_low, before_high = 0, 0
+        low[code & 255] += one
+        high[(code >> 8) & 255] += one
+    before_low, before_high = np.uint32(0), np.uint32(0)
     for digit in range(256):
         here_low, here_high = low[digit], high[digit]
         low[digit], high[digit] = before_low, before_high
@@ -143,13 +143,15 @@ def sort_day(kind: Any, row: Any, spare: Any, width: int, order: Order, other: O
         before_high += here_high
     for i in range(width):
         digit = int_at(kind, codes + i * size) & 255
-        other[low[digit]] = i
-        low[digit] += 1
+        place = low[digit]
+        other[place] = i
+        low[digit] = place + one
     for j in range(width):
         i = other[j]
-        digit = int_at(kind, codes + i * size) >> 8
-        order[high[digit]] = i
-        high[digit] += 1
+        digit = (int_at(kind, codes + i * size) >> 8) & 255
+        place = high[digit]
+        order[place] = i
+        high[digit] = place + one
     ties = _repair(kind, spare, count, order, keys)
     if ties < 0:
         _sort_bytes(kind, spare, width, order, other)
@@ -189,13 +191,13 @@ def _sort_bytes(kind: Any, unsorted: Any, width: int, order: Order, other: Order
     size = itemsize(kind)
     for i in range(width):
         order[i] = i
-    starts = np.empty(256, np.int64)
+    starts = np.empty(256, np.uint32)
     for digit in range(size):
         flip = 128 if digit == size - 1 else 0  # the keys are signed
         starts[:] = 0
         for i in range(width):
             starts[((int_at(kind, unsorted + i * size) >> (8 * digit)) & 255) ^ flip] += 1
-        before = 0
+        before = np.uint32(0)
         for value in range(256):
             here = starts[value]
             starts[value] = before

@@ -31,6 +31,7 @@ from alphaswarm.dsl.kernels.layout import Layout, aligned, pattern
 from alphaswarm.dsl.kernels.order import order_statistic
 from alphaswarm.dsl.kernels.pairs import pair_windows
 from alphaswarm.dsl.kernels.rank_corr import rank_correlation
+from alphaswarm.dsl.kernels.rank_ic import label_ranks, rank_ic
 from alphaswarm.dsl.kernels.recursive import recursive
 from alphaswarm.dsl.kernels.residual import cs_resid
 from alphaswarm.dsl.kernels.rolling import rolling
@@ -40,7 +41,7 @@ from alphaswarm.dsl.kernels.steps import Lowering, Step, with_care
 from alphaswarm.dsl.kernels.transfer import to_rows
 from alphaswarm.dsl.kernels.ts_rank import ts_rank
 
-__all__ = ["evaluate_batch"]
+__all__ = ["evaluate_batch", "rank_ic_batch"]
 
 COMPILED: dict[str, Callable[[Any, Any], None]] = {
     one.__name__: one
@@ -58,6 +59,7 @@ COMPILED: dict[str, Callable[[Any, Any], None]] = {
         pair_windows,
         power,
         rank_correlation,
+        rank_ic,
         recursive,
         rolling,
         shift,
@@ -87,7 +89,8 @@ def evaluate_batch(
     lowering = Lowering()
     steps = [lowering(root) for root in roots]
     layout = Layout(*panel.shape, np.dtype(dtype))
-    groups = _groups(steps, layout, threads, memory_limit)
+    outputs = len(steps) * layout.rows * layout.columns * layout.dtype.itemsize
+    groups = _groups(steps, layout, threads, outputs, memory_limit)
     inputs = Inputs.of(panel, dtype)
     results: list[NDArray[Any]] = []
     for group in groups:
@@ -95,12 +98,50 @@ def evaluate_batch(
     return results
 
 
-def _groups(steps: list[Step], layout: Layout, threads: int, memory_limit: int | None) -> list[list[Step]]:
-    """Parts of the batch that fit into the limit, each as large as can be."""
+def rank_ic_batch(
+    roots: Sequence[Expr],
+    panel: Panel,
+    labels: NDArray[np.float64],
+    dtype: str,
+    threads: int,
+    memory_limit: int | None,
+) -> list[NDArray[np.float64]]:
+    """The daily rank correlation [T] of each of `roots` with `labels` [T, N]; one expression after the other.
+
+    Raises:
+        BudgetExceeded: `memory_limit` bytes do not suffice; nothing was allocated.
+    """
+    lowering = Lowering()
+    steps: list[Step] = []
+    for root in roots:
+        step = lowering(root)
+        ordered = step.args[0] if (step.kernel, step.op) == ("cs_rank", 0) else lowering.series(step)
+        steps.append(lowering.step("rank_ic", args=(ordered,)))
+    layout = Layout(*panel.shape, np.dtype(dtype))
+    ranks_bytes = layout.rows * layout.width * 17
+    for step in steps:
+        _groups([step], layout, threads, ranks_bytes, memory_limit)
+    inputs = Inputs.of(panel, dtype)
+    padded = np.full((layout.rows, layout.width), np.nan)
+    padded[:, : layout.columns] = np.where(panel.universe & np.isfinite(labels), labels, np.nan)
+    ranks = np.empty((layout.rows, 1 + 2 * layout.width), np.int32)
+    label_ranks(padded, ranks)
+    members: NDArray[np.uint8] = (~np.isnan(padded)).astype(np.uint8)
+    del padded
+    results: dict[Step, NDArray[np.float64]] = {}
+    for step in dict.fromkeys(steps):
+        results[step] = _Run([step], panel, inputs, threads, (members, ranks)).results()[0]
+    return [results[step].copy() for step in steps]
+
+
+def _groups(
+    steps: list[Step], layout: Layout, threads: int, outputs: int, memory_limit: int | None
+) -> list[list[Step]]:
+    """Parts of the batch that fit into the limit beside `outputs` bytes, each as large as can be."""
     if not steps:
         return []
     fields = {leaf for leaf in Schedule.of(steps).leaves if leaf.kernel == "field"}
-    fixed = len(steps) * layout.rows * layout.columns * layout.dtype.itemsize + len(fields) * layout.bytes
+    fixed = outputs + len(fields) * layout.bytes
     groups: list[list[Step]] = []
     waiting = [steps]
     needed = 0
@@ -152,7 +193,15 @@ class _Place:
 class _Run:
     """One schedule with memory."""
 
-    def __init__(self, roots: list[Step], panel: Panel, inputs: Inputs, threads: int) -> None:
+    def __init__(
+        self,
+        roots: list[Step],
+        panel: Panel,
+        inputs: Inputs,
+        threads: int,
+        labels: tuple[NDArray[np.uint8], NDArray[np.int32]] | None = None,
+    ) -> None:
+        self.labels = labels
         self.roots, self.panel, self.inputs, self.threads = roots, panel, inputs, threads
         self.layout = inputs.layout
         self.schedule = Schedule.of(roots)
@@ -188,7 +237,8 @@ class _Run:
         if step.kernel == "number":
             if step.p not in self.numbers:
                 self.numbers[step.p] = aligned(w.BLOCK, layout.dtype)
-                self.numbers[step.p][:] = step.p
+                with np.errstate(over="ignore"):  # float32 holds less
+                    self.numbers[step.p][:] = step.p
             return _Place(self.numbers[step.p].ctypes.data, 0)
         if step.kernel == "rows":
             return _Place(self.inputs.rows.ctypes.data, layout.row_bytes)
@@ -272,7 +322,13 @@ class _Run:
         program[:, w.MEMBERS] = self.inputs.members.ctypes.data + first * layout.width
         if step in self.schedule.buffers:
             program[:, w.OUT] = self._blocks(step).ctypes.data + first * layout.row_bytes
-        if wanted:
+        if self.labels is not None and step.kernel == "rank_ic":
+            members, ranks = self.labels
+            self.outputs[step] = np.empty(layout.rows)
+            program[:, w.NATURAL] = self.outputs[step].ctypes.data + first * 8
+            program[:, w.MEMBERS] = members.ctypes.data + first * layout.width
+            program[:, w.CODES] = ranks.ctypes.data + first * ranks.strides[0]
+        elif wanted:
             row = layout.columns * layout.dtype.itemsize
             program[:, w.NATURAL] = self._output(step).ctypes.data + first * row
         if len(step.args) > 1:

@@ -148,7 +148,7 @@ class Lowering:
         literals = [float(arg.value) for arg, kind in zip(node.args, kinds, strict=True) if kind.literal]
         if operator.elementwise:
             return self._element(node.op, series, literals)
-        series = tuple(self._series(one) for one in series)
+        series = tuple(self.series(one) for one in series)
         options = dict(node.options)
         if node.op in _SPECIAL:
             return _SPECIAL[node.op](self, series, literals, options)
@@ -183,7 +183,7 @@ class Lowering:
             made = (self.step(kernel, op, made[:2]), *made[2:])
         return self.step(kernel, op, made)
 
-    def _series(self, step: Step) -> Step:
+    def series(self, step: Step) -> Step:
         """A number as a series, for kernels that read rows."""
         return self.binary("add", step, self.step("number", p=0.0)) if step.kernel == "number" else step
 

@@ -28,6 +28,7 @@ __all__ = [
     "absolute",
     "any_true",
     "bits",
+    "copy_value",
     "double_at",
     "fill",
     "fill_wide",
@@ -52,6 +53,7 @@ __all__ = [
     "shift_right",
     "sqrt",
     "store",
+    "store_double",
     "store_first",
     "store_float",
     "store_wide",
@@ -498,6 +500,29 @@ def int32_at(_typing: Any, address: Any) -> Any:
         return builder.sext(builder.load(_pointer(builder, args[0], ir.IntType(32))), ir.IntType(64))
 
     return types.int64(address), lower
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def store_double(_typing: Any, address: Any, value: Any) -> Any:
+    """Write one float64 at `address`."""
+
+    def lower(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+        builder.store(args[1], _pointer(builder, args[0], ir.DoubleType()))
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.float64), lower
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def copy_value(_typing: Any, kind: Any, to: Any, come: Any) -> Any:
+    """Copy one stored value."""
+
+    def lower(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+        data = _ELEMENTS[kind.dtype]
+        builder.store(builder.load(_pointer(builder, args[2], data)), _pointer(builder, args[1], data))
+        return context.get_dummy_value()
+
+    return types.void(kind, types.int64, types.int64), lower
 
 
 @intrinsic  # type: ignore[untyped-decorator]
