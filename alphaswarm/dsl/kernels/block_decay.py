@@ -54,7 +54,7 @@ NAN = float("nan")
 def _linear(kind: Any, words: Any) -> None:
     rows, d, scratch = words[ROWS], words[WINDOW], words[SCRATCH]
     size, step, out_step = itemsize(kind), words[A + STEP], words[OUT + STEP]
-    nan, zero = fill(kind, NAN), fill_wide(0.0)
+    nan, zero, one = fill(kind, NAN), fill_wide(0.0), fill_wide(1.0)
     share = fill_wide(2.0 / (d * (d + 1)))
     for lane in range(0, BLOCK * size, LANE_STEP * size):
         x, out = words[A] + lane, words[OUT] + lane
@@ -68,16 +68,26 @@ def _linear(kind: Any, words: Any) -> None:
                     weighted = weighted + plain
                     store_wide(scratch + (d - back) * WIDE, weighted)
             plain, weighted = zero, zero
-            for t in range(start, min(start + d, rows)):
+            place, left = zero, fill_wide(float(d))
+            opening = d - 1 if start == 0 else start
+            for t in range(start, min(opening, rows)):
                 u = wide(load(kind, x + t * step)) - anchor
                 plain = plain + u
-                weighted = fma(fill_wide(float(t - start)), u, weighted)
-                if t < d - 1:
-                    store(kind, out + t * out_step, nan)
-                    continue
-                older = load_wide(scratch + (t - start + 1) * WIDE)
-                value = fma(fill_wide(float(d - t + start)), plain, weighted + older)
-                store(kind, out + t * out_step, finite(narrow(kind, fma(value, share, anchor))))
+                weighted = fma(place, u, weighted)
+                place, left = place + one, left - one
+                store(kind, out + t * out_step, nan)
+            older = scratch + (opening - start + 1) * WIDE
+            now, to = x + opening * step, out + opening * out_step
+            for _ in range(opening, min(start + d, rows)):
+                u = wide(load(kind, now)) - anchor
+                plain = plain + u
+                weighted = fma(place, u, weighted)
+                value = fma(left, plain, weighted + load_wide(older))
+                place, left = place + one, left - one
+                store(kind, to, finite(narrow(kind, fma(value, share, anchor))))
+                older += WIDE
+                now += step
+                to += out_step
 
 
 @part
