@@ -50,11 +50,12 @@ def parallel(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def _kept(function: Callable[P, R], **options: bool) -> Callable[P, R]:
+    compile_: Any = numba.njit
     try:
         with _cache_in(cache_directory() / _foreign_key(function)):
-            compiled = numba.njit(function, cache=True, error_model="numpy", nogil=True, **options)
+            compiled = compile_(function, cache=True, error_model="numpy", nogil=True, **options)
     except RuntimeError:  # numba found no place to write
-        compiled = numba.njit(function, error_model="numpy", nogil=True, **options)
+        compiled = compile_(function, error_model="numpy", nogil=True, **options)
     return cast("Callable[P, R]", compiled)
 
 

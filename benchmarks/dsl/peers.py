@@ -40,7 +40,7 @@ class KunQuant:
             for name, values in fields.items()
         }
 
-    def graph(self, case: str, seed: int = 0) -> tuple[object, list[str]]:
+    def graph(self, case: str) -> tuple[object, list[str]]:
         from KunQuant.Op import Builder, Input, Output, Rank
         from KunQuant.ops import DecayLinear, TsArgMax, TsRank, WindowedAvg, WindowedCorrelation, WindowedStddev
         from KunQuant.predefined import Alpha101
@@ -56,12 +56,15 @@ class KunQuant:
 
         with builder:
             if case == "alphas":
-                names = ("open", "close", "high", "low", "volume", "vwap", "dollar_volume")
                 data = Alpha101.AllData(
-                    open=field("open"), close=field("close"), high=field("high"), low=field("low"),
-                    volume=field("volume"), amount=field("dollar_volume"), vwap=field("vwap"),
+                    open=field("open"),
+                    close=field("close"),
+                    high=field("high"),
+                    low=field("low"),
+                    volume=field("volume"),
+                    amount=field("dollar_volume"),
+                    vwap=field("vwap"),
                 )
-                del names
                 for number in ALPHAS:
                     Output(getattr(Alpha101, f"alpha{number:03d}")(data), f"out{number}")
             elif case.startswith("random"):
@@ -112,6 +115,15 @@ class KunQuant:
         module, used = self.modules[case]
         inputs = {name: self.fields[name] for name in used}
         return KunRunner.runGraph(self.executor, module, inputs, 0, self.rows)
+
+    def rank_ic(self, case: str) -> np.ndarray:
+        """A random expression with its daily rank correlation."""
+        from KunQuant.runner import KunRunner
+
+        out = self.run(case)["out"]
+        result = np.empty(self.rows, self.numpy_type)
+        KunRunner.corrWith(self.executor, [out], self.fields["label"], [result], layout="STs", rank_inputs=True)
+        return result
 
     def natural(self, out: np.ndarray) -> np.ndarray:
         return out.transpose(1, 0, 2).reshape(self.rows, -1)
@@ -255,7 +267,8 @@ def main() -> None:
                 seconds = kun[dtype].prepare(request["prepare"])
                 print(json.dumps({"seconds": seconds, "own_cpu": time.process_time() - begin}), flush=True)
                 continue
-            work = lambda: kun[dtype].run(case)  # noqa: E731, B023
+            run = kun[dtype].rank_ic if case.startswith("random") else kun[dtype].run
+            work = lambda: run(case)  # noqa: E731, B023
         elif case == "alphas":
             work = lambda: (numpy_alphas if peer == "bottleneck" else pandas_alphas)(fields)  # noqa: E731, B023
         else:

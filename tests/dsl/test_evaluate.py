@@ -98,7 +98,9 @@ def test_fixed_groups_equal_the_same_labels_on_every_date(panel):
 
 
 def test_float32_is_float32_throughout(panel):
-    single = replace(panel, fields={name: values.astype(np.float32).astype(np.float64) for name, values in panel.fields.items()})
+    single = replace(
+        panel, fields={name: values.astype(np.float32).astype(np.float64) for name, values in panel.fields.items()}
+    )
     got = evaluate("ts_mean(x, 3)", single, dtype="float32")
     assert got.dtype == np.float32
     expected = evaluate("ts_mean(x, 3)", single)

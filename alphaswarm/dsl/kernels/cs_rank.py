@@ -1,5 +1,7 @@
-"""Ranks across the symbols of one day. A few days are gathered from the blocks at a time, so that memory is
-read in long pieces."""
+"""Ranks across the symbols of one day.
+
+A few days are gathered from the blocks at a time, so that memory is read in long pieces.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,17 @@ import numpy as np
 from alphaswarm.core.jit import part
 from alphaswarm.dsl.kernels.cs_sort import Keys, Order, sort_day
 from alphaswarm.dsl.kernels.probit import probit
-from alphaswarm.dsl.kernels.vectors import copy_value, fill, float_at, itemsize, load, load_bytes, select, store, store_float
+from alphaswarm.dsl.kernels.vectors import (
+    copy_value,
+    fill,
+    float_at,
+    itemsize,
+    load,
+    load_bytes,
+    select,
+    store,
+    store_float,
+)
 from alphaswarm.dsl.kernels.words import (
     BLOCK,
     BLOCK_BYTES,

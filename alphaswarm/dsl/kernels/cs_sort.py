@@ -1,5 +1,4 @@
-"""Sort one day: a 16-bit bucket code for each stock, two passes of 8 bits, and a repair of the few neighbours
-that share a code.
+"""Sort one day: a bucket code of 16 bits, two passes of 8 bits, and a repair of neighbours that share a code.
 
 The code is an affine map of the value or, where most values crowd into little of the range (heavy tails), of
 its bit pattern. Both keep the order, so only equal codes are undecided; they are put right by insertion. A

@@ -29,7 +29,19 @@ from alphaswarm.dsl.kernels.vectors import (
 )
 from alphaswarm.dsl.kernels.words import BLOCK, LANE_STEP, OP, OUT, ROWS, STEP, A, B, C, P, Q, number
 
-__all__ = ["BINARY", "POWER", "TERNARY", "TRANSCENDENTAL", "UNARY", "binary", "finite", "power", "ternary", "transcendental", "unary"]
+__all__ = [
+    "BINARY",
+    "POWER",
+    "TERNARY",
+    "TRANSCENDENTAL",
+    "UNARY",
+    "binary",
+    "finite",
+    "power",
+    "ternary",
+    "transcendental",
+    "unary",
+]
 
 NAN = float("nan")
 
@@ -147,7 +159,7 @@ def _truth(kind: Any, mask: Any, known: Any) -> Any:
     return select(known, select(mask, fill(kind, 1.0), fill(kind, 0.0)), fill(kind, NAN))
 
 
-def unary(kind: Any, words: Any) -> None:  # noqa: C901
+def unary(kind: Any, words: Any) -> None:
     """Operators of one argument."""
     op = words[OP]
     if op == 0:
@@ -360,12 +372,12 @@ def transcendental(kind: Any, words: Any) -> None:
 
 
 @_each
-def _square(kind: Any, x: Any) -> Any:
+def _square(_kind: Any, x: Any) -> Any:
     return finite(x * x)
 
 
 @_each
-def _signed_square(kind: Any, x: Any) -> Any:
+def _signed_square(_kind: Any, x: Any) -> Any:
     return finite(x * absolute(x))
 
 
@@ -386,10 +398,9 @@ def power(kind: Any, words: Any) -> None:
             # undefined arguments have no power, though C calls 1 ** NaN and NaN ** 0 one
             value = NAN
             if not (math.isnan(x) or math.isnan(y)):
-                if signed:
-                    value = 0.0 if x == 0.0 and y >= 0.0 else math.copysign(abs(x) ** y, x)
-                else:
-                    value = x**y
+                value = math.copysign(abs(x) ** y, x) if signed else x**y
+                if signed and x == 0.0 and y >= 0.0:
+                    value = 0.0
             store_float(kind, out + lane, value + (value - value))
         out += words[OUT + STEP]
         a += words[A + STEP]

@@ -270,9 +270,9 @@ class _Run:
         run_blocks(program, self.layout.blocks, self.threads)
         refused = np.flatnonzero(program[:, w.REFUSED])
         for place in refused:
-            step = made[place]
-            if step is not None:
-                kernel, program[place, w.OP] = with_care(step)
+            refusing = made[place]
+            if refusing is not None:
+                kernel, program[place, w.OP] = with_care(refusing)
                 program[place, w.KERNEL] = self._address(kernel)
         if refused.size:
             run_blocks(program, self.layout.blocks, self.threads)

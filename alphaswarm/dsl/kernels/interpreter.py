@@ -116,7 +116,7 @@ def run_days(program: Program, threads: int) -> None:
 def _share(threads: int, function: Any, *arguments: Any) -> None:
     with _ONE_AT_A_TIME:
         before = numba.get_num_threads()
-        numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))
+        numba.set_num_threads(min(threads, int(vars(numba.config)["NUMBA_NUM_THREADS"])))
         try:
             function(*arguments)
         finally:

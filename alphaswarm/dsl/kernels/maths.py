@@ -47,7 +47,11 @@ def log(x: Any) -> Any:
     s = f / (f + fill_wide(2.0))
     z = s * s
     w = z * z
-    even = w * fma(w, fma(w, fill_wide(1.531383769920937332e-01), fill_wide(2.222219843214978396e-01)), fill_wide(3.999999999940941908e-01))
+    even = w * fma(
+        w,
+        fma(w, fill_wide(1.531383769920937332e-01), fill_wide(2.222219843214978396e-01)),
+        fill_wide(3.999999999940941908e-01),
+    )
     odd = fma(w, fill_wide(1.479819860511658591e-01), fill_wide(1.818357216161805012e-01))
     odd = z * fma(w, fma(w, odd, fill_wide(2.857142874366239149e-01)), fill_wide(6.666666666666735130e-01))
     half = fill_wide(0.5) * f * f
@@ -66,7 +70,7 @@ def log1p(x: Any) -> Any:
 
 @part
 def exp(x: Any) -> Any:
-    """e to the power x, infinite beyond the range of a float."""
+    """E to the power x, infinite beyond the range of a float."""
     x = select(x > fill_wide(710.0), fill_wide(710.0), x)
     x = select(x < fill_wide(-746.0), fill_wide(-746.0), x)
     k = rint(x * fill_wide(1.4426950408889634))

@@ -90,7 +90,7 @@ def rank_ic(kind: Any, words: Any) -> None:
                 _among(kind, row, labels, width, label)
             ff, fl, ll = 0, 0, 0
             for j in range(count):
-                f, g = np.int64(twice[j]), np.int64(label[order[j]])
+                f, g = int(twice[j]), int(label[order[j]])
                 ff += f * f
                 fl += f * g
                 ll += g * g

@@ -1,5 +1,7 @@
-"""Operators over the last `d` rows of one series, window by window: what needs every value of the window, or
-skips missing ones, or has values beyond the reach of the block kernels."""
+"""Operators over the last `d` rows of one series, window by window.
+
+For what needs every value of the window, skips missing ones, or has values beyond the reach of the block kernels.
+"""
 
 from __future__ import annotations
 

@@ -36,6 +36,7 @@ __all__ = [
     "floor",
     "fma",
     "from_bits",
+    "instruction",
     "int32_at",
     "int_at",
     "integers",
@@ -62,6 +63,13 @@ __all__ = [
     "wide",
 ]
 
+
+def instruction(define: Callable[..., Any]) -> Callable[..., Any]:
+    """A function for kernels that stands for LLVM instructions: `define` gives its signature and how to lower it."""
+    compiled: Callable[..., Any] = intrinsic(define)
+    return compiled
+
+
 # Stocks that one vector holds: a register of 512 bits has 16 float32.
 LANES = 16 if binding.get_host_cpu_features().get("avx512f", False) else 8
 
@@ -74,16 +82,16 @@ _ELEMENTS: dict[types.Type, ir.Type] = {
 }
 
 
-class Vector(types.Type):  # type: ignore[misc]  # numba has no types
+class Vector(types.Type):
     """`LANES` values of one element type; of booleans it is a mask."""
 
-    def __init__(self, element: types.Type) -> None:
-        self.element = element
+    def __init__(self, element: Any) -> None:
+        self.element: Any = element
         super().__init__(name=f"vector({element} x {LANES})")
 
 
 @register_model(Vector)
-class _VectorModel(models.PrimitiveModel):  # type: ignore[misc]
+class _VectorModel(models.PrimitiveModel):
     def __init__(self, manager: Any, kind: Vector) -> None:
         super().__init__(manager, kind, ir.VectorType(_ELEMENTS[kind.element], LANES))
 
@@ -101,7 +109,7 @@ def _operator(function: Any, accepted: tuple[Vector, ...], result: Vector | None
     """Teach numba `function` on two vectors of one type, or on one vector for a unary function."""
 
     @infer_global(function)
-    class _Typing(AbstractTemplate):  # type: ignore[misc]
+    class _Typing(AbstractTemplate):
         def generic(self, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:
             if not kws and args and args[0] in accepted and all(one == args[0] for one in args):
                 return signature(result or args[0], *args)
@@ -151,7 +159,7 @@ for _function, _sign in (
     _operator(_function, _FLOATS + _INTEGERS, MASK, _comparison(_sign))
 
 
-def _stored(kind: types.Type) -> Vector:
+def _stored(kind: Any) -> Vector:
     """The vector type that a kernel's argument `kind` stands for."""
     return Vector(kind.dtype)
 
@@ -179,7 +187,7 @@ def _splat(builder: Any, kind: Vector, value: Any) -> Any:
     return builder.shuffle_vector(first, ir.Constant(data, ir.Undefined), zeros)
 
 
-def _cast(builder: Any, value: Any, of: types.Type, to: types.Type) -> Any:
+def _cast(builder: Any, value: Any, of: Any, to: Any) -> Any:
     """A scalar or vector float as another float type."""
     if of == to:
         return value
@@ -187,7 +195,7 @@ def _cast(builder: Any, value: Any, of: types.Type, to: types.Type) -> Any:
     return builder.fpext(value, data) if to == types.float64 else builder.fptrunc(value, data)
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@instruction
 def itemsize(_typing: Any, kind: Any) -> Any:
     """Bytes of one stored value: a constant in the compiled kernel."""
     size = kind.dtype.bitwidth // 8
@@ -198,20 +206,20 @@ def itemsize(_typing: Any, kind: Any) -> Any:
     return types.int64(kind), lower
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@instruction
 def load(_typing: Any, kind: Any, address: Any) -> Any:
     """The stored vector at `address`."""
     vector = _stored(kind)
     return vector(kind, address), lambda context, builder, _signature, args: _read(context, builder, vector, args[1])
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@instruction
 def load_wide(_typing: Any, address: Any) -> Any:
     """The wide vector at `address` of a kernel's own scratch."""
     return F64(address), lambda context, builder, _signature, args: _read(context, builder, F64, args[0])
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@instruction
 def store(_typing: Any, kind: Any, address: Any, value: Any) -> Any:
     """Write a vector at `address`, rounded to what is stored."""
     vector = _stored(kind)
@@ -223,7 +231,7 @@ def store(_typing: Any, kind: Any, address: Any, value: Any) -> Any:
     return types.void(kind, address, value), lower
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@instruction
 def store_wide(_typing: Any, address: Any, value: Any) -> Any:
     """Write a wide vector at `address` of a kernel's own scratch."""
 
@@ -234,7 +242,7 @@ def store_wide(_typing: Any, address: Any, value: Any) -> Any:
     return types.void(address, value), lower
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@instruction
 def load_bytes(_typing: Any, address: Any) -> Any:
     """Mask of `LANES` bytes at `address`: true where not 0."""
 
@@ -247,13 +255,13 @@ def load_bytes(_typing: Any, address: Any) -> Any:
     return MASK(address), lower
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@instruction
 def wide(_typing: Any, value: Any) -> Any:
     """A stored vector as float64."""
     return F64(value), lambda _context, builder, _signature, args: _cast(builder, args[0], value.element, types.float64)
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@instruction
 def narrow(_typing: Any, kind: Any, value: Any) -> Any:
     """A wide vector rounded to what is stored."""
     vector = _stored(kind)
@@ -262,9 +270,9 @@ def narrow(_typing: Any, kind: Any, value: Any) -> Any:
     )
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def fill(_typing: Any, kind: Any, value: Any) -> Any:
-    """A stored vector with the float64 number `value` in every lane."""
+@instruction
+def fill(_typing: Any, kind: Any, _value: Any) -> Any:
+    """A stored vector with one float64 number in every lane."""
     vector = _stored(kind)
 
     def lower(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
@@ -273,15 +281,15 @@ def fill(_typing: Any, kind: Any, value: Any) -> Any:
     return vector(kind, types.float64), lower
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def fill_wide(_typing: Any, value: Any) -> Any:
-    """A wide vector with the number `value` in every lane."""
+@instruction
+def fill_wide(_typing: Any, _value: Any) -> Any:
+    """A wide vector with one number in every lane."""
     return F64(types.float64), lambda _context, builder, _signature, args: _splat(builder, F64, args[0])
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def integers(_typing: Any, like: Any, value: Any) -> Any:
-    """A vector of integers, of the size of the floats in `like`, with `value` in every lane."""
+@instruction
+def integers(_typing: Any, like: Any, _value: Any) -> Any:
+    """A vector of integers, of the size of the floats in `like`, with one number in every lane."""
     vector = _SAME_SIZE.get(like, like)
 
     def lower(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
@@ -291,7 +299,7 @@ def integers(_typing: Any, like: Any, value: Any) -> Any:
     return vector(like, types.int64), lower
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@instruction
 def ones(_typing: Any, mask: Any, like: Any) -> Any:
     """-1 where the mask is true, else 0, as integers of the size of the floats in `like`: subtract it to count."""
     vector = _SAME_SIZE[like]
@@ -300,19 +308,19 @@ def ones(_typing: Any, mask: Any, like: Any) -> Any:
     )
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@instruction
 def select(_typing: Any, mask: Any, yes: Any, no: Any) -> Any:
     """`yes` where the mask is true, else `no`."""
     return yes(mask, yes, no), lambda _context, builder, _signature, args: builder.select(*args)
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@instruction
 def invert(_typing: Any, mask: Any) -> Any:
     """True where the mask is false."""
     return MASK(mask), lambda _context, builder, _signature, args: builder.not_(args[0])
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@instruction
 def any_true(_typing: Any, mask: Any) -> Any:
     """Whether any lane of the mask is true."""
 
@@ -340,74 +348,66 @@ def _llvm(name: str, arity: int) -> Any:
     return call
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@instruction
 def fma(typing: Any, a: Any, b: Any, c: Any) -> Any:
     """A times b plus c, rounded once."""
     return _llvm("fma", 3)(typing, a, b, c)
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@instruction
 def sqrt(typing: Any, x: Any) -> Any:
     """Square root; NaN below 0."""
     return _llvm("sqrt", 1)(typing, x)
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@instruction
 def floor(typing: Any, x: Any) -> Any:
     """Largest whole number not above."""
     return _llvm("floor", 1)(typing, x)
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@instruction
 def rint(typing: Any, x: Any) -> Any:
     """Nearest whole number, halves to even."""
     return _llvm("rint", 1)(typing, x)
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@instruction
 def absolute(typing: Any, x: Any) -> Any:
     """Without its sign."""
     return _llvm("fabs", 1)(typing, x)
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@instruction
 def bits(_typing: Any, x: Any) -> Any:
     """The pattern of a float as an integer."""
     vector = _SAME_SIZE[x]
-    return vector(x), lambda context, builder, _signature, args: builder.bitcast(
-        args[0], context.get_data_type(vector)
-    )
+    return vector(x), lambda context, builder, _signature, args: builder.bitcast(args[0], context.get_data_type(vector))
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@instruction
 def from_bits(_typing: Any, x: Any) -> Any:
     """The float of a pattern."""
     vector = F32 if x == I32 else F64
-    return vector(x), lambda context, builder, _signature, args: builder.bitcast(
-        args[0], context.get_data_type(vector)
-    )
+    return vector(x), lambda context, builder, _signature, args: builder.bitcast(args[0], context.get_data_type(vector))
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@instruction
 def to_int(_typing: Any, x: Any) -> Any:
     """A whole number in a float as an integer; it must fit."""
     vector = _SAME_SIZE[x]
-    return vector(x), lambda context, builder, _signature, args: builder.fptosi(
-        args[0], context.get_data_type(vector)
-    )
+    return vector(x), lambda context, builder, _signature, args: builder.fptosi(args[0], context.get_data_type(vector))
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@instruction
 def to_float(_typing: Any, x: Any) -> Any:
     """An integer as a float of its size."""
     vector = F32 if x == I32 else F64
-    return vector(x), lambda context, builder, _signature, args: builder.sitofp(
-        args[0], context.get_data_type(vector)
-    )
+    return vector(x), lambda context, builder, _signature, args: builder.sitofp(args[0], context.get_data_type(vector))
 
 
 def _shift(name: str) -> Any:
-    def call(_typing: Any, x: Any, count: Any) -> Any:
+    def call(_typing: Any, x: Any, _count: Any) -> Any:
         def lower(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
             size = x.element.bitwidth
             amount = args[1] if size == 64 else builder.trunc(args[1], ir.IntType(32))
@@ -418,19 +418,19 @@ def _shift(name: str) -> Any:
     return call
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@instruction
 def shift_left(typing: Any, x: Any, count: Any) -> Any:
     """Every lane shifted by `count` bits."""
     return _shift("shl")(typing, x, count)
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@instruction
 def shift_right(typing: Any, x: Any, count: Any) -> Any:
     """Every lane shifted by `count` bits, keeping its sign."""
     return _shift("ashr")(typing, x, count)
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@instruction
 def key_of(_typing: Any, x: Any) -> Any:
     """Integers in the order of the floats."""
     vector = _SAME_SIZE[x]
@@ -445,7 +445,7 @@ def key_of(_typing: Any, x: Any) -> Any:
     return vector(x), lower
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@instruction
 def float_at(_typing: Any, kind: Any, address: Any) -> Any:
     """The one stored value at `address`, as float64."""
 
@@ -456,7 +456,7 @@ def float_at(_typing: Any, kind: Any, address: Any) -> Any:
     return types.float64(kind, address), lower
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@instruction
 def int_at(_typing: Any, kind: Any, address: Any) -> Any:
     """The integer of the size of a stored value at `address`."""
     data = ir.IntType(kind.dtype.bitwidth)
@@ -468,9 +468,9 @@ def int_at(_typing: Any, kind: Any, address: Any) -> Any:
     return types.int64(kind, address), lower
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def store_first(_typing: Any, kind: Any, address: Any, value: Any, count: Any) -> Any:
-    """Write the first `count` lanes of a stored vector at `address`."""
+@instruction
+def store_first(_typing: Any, kind: Any, address: Any, value: Any, _count: Any) -> Any:
+    """Write only the first few lanes of a stored vector."""
     vector = _stored(kind)
 
     def lower(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
@@ -484,7 +484,7 @@ def store_first(_typing: Any, kind: Any, address: Any, value: Any, count: Any) -
     return types.void(kind, address, value, types.int64), lower
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@instruction
 def double_at(_typing: Any, address: Any) -> Any:
     """The float64 at `address`."""
     return types.float64(address), lambda _context, builder, _signature, args: builder.load(
@@ -492,7 +492,7 @@ def double_at(_typing: Any, address: Any) -> Any:
     )
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@instruction
 def int32_at(_typing: Any, address: Any) -> Any:
     """The 32-bit integer at `address`."""
 
@@ -502,9 +502,9 @@ def int32_at(_typing: Any, address: Any) -> Any:
     return types.int64(address), lower
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def store_double(_typing: Any, address: Any, value: Any) -> Any:
-    """Write one float64 at `address`."""
+@instruction
+def store_double(_typing: Any, _address: Any, _value: Any) -> Any:
+    """Write one float64 at an address."""
 
     def lower(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
         builder.store(args[1], _pointer(builder, args[0], ir.DoubleType()))
@@ -513,8 +513,8 @@ def store_double(_typing: Any, address: Any, value: Any) -> Any:
     return types.void(types.int64, types.float64), lower
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def copy_value(_typing: Any, kind: Any, to: Any, come: Any) -> Any:
+@instruction
+def copy_value(_typing: Any, kind: Any, _to: Any, _come: Any) -> Any:
     """Copy one stored value."""
 
     def lower(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
@@ -525,8 +525,8 @@ def copy_value(_typing: Any, kind: Any, to: Any, come: Any) -> Any:
     return types.void(kind, types.int64, types.int64), lower
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def store_float(_typing: Any, kind: Any, address: Any, value: Any) -> Any:
+@instruction
+def store_float(_typing: Any, kind: Any, address: Any, _value: Any) -> Any:
     """Write one float64 at `address`, rounded to what is stored."""
 
     def lower(context: Any, builder: Any, _signature: Any, args: Any) -> Any:

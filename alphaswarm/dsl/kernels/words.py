@@ -13,34 +13,28 @@ from typing import Any
 
 from llvmlite import ir
 from numba.core import types
-from numba.extending import intrinsic
 
 from alphaswarm.core.jit import part
-from alphaswarm.dsl.kernels.vectors import LANES
+from alphaswarm.dsl.kernels.vectors import LANES, instruction
 
 __all__ = [
-    "GROUPS",
-    "COLUMNS",
-    "NATURAL",
-    "CODES",
-    "MEMBERS",
-    "BLOCK_BYTES",
-    "BLOCKS",
-    "A",
     "BLOCK",
-    "B",
-    "C",
+    "BLOCKS",
+    "BLOCK_BYTES",
+    "CODES",
+    "COLUMNS",
     "ELEMENTS",
+    "GROUPS",
     "INDEX",
     "KERNEL",
     "LANE_STEP",
+    "MEMBERS",
     "MIN_OBS",
+    "NATURAL",
     "OP",
     "OUT",
-    "P",
     "PER_BLOCK",
     "PER_THREAD",
-    "Q",
     "REFUSED",
     "RESOLVED",
     "ROWS",
@@ -48,6 +42,11 @@ __all__ = [
     "STEP",
     "WINDOW",
     "WORDS",
+    "A",
+    "B",
+    "C",
+    "P",
+    "Q",
     "call",
     "number",
 ]
@@ -79,8 +78,8 @@ WORDS = 32
 BLOCKS, BLOCK_BYTES, MEMBERS, CODES, NATURAL, COLUMNS, GROUPS = range(17, 24)
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def _float_of(_typing: Any, pattern: Any) -> Any:
+@instruction
+def _float_of(_typing: Any, _pattern: Any) -> Any:
     def lower(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
         return builder.bitcast(args[0], context.get_data_type(types.float64))
 
@@ -94,9 +93,9 @@ def number(words: Any, place: int) -> float:
     return value
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def call(_typing: Any, address: Any, words: Any) -> Any:
-    """Call the kernel at `address` on the resolved instruction that lies at `words`."""
+@instruction
+def call(_typing: Any, _address: Any, _words: Any) -> Any:
+    """Call the kernel at one address on the resolved instruction that lies at another."""
 
     def lower(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
         pointer = ir.IntType(64).as_pointer()

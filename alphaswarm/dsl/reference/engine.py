@@ -21,9 +21,7 @@ from alphaswarm.dsl.signature import SlotKind
 __all__ = ["evaluate_batch"]
 
 
-def evaluate_batch(
-    roots: Sequence[Expr], panel: Panel, dtype: str, memory_limit: int | None
-) -> list[NDArray[Any]]:
+def evaluate_batch(roots: Sequence[Expr], panel: Panel, dtype: str, memory_limit: int | None) -> list[NDArray[Any]]:
     """The values [T, N] of each of `roots`, NaN outside the universe, rounded to `dtype` at the end.
 
     Raises:
