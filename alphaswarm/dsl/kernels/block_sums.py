@@ -63,16 +63,17 @@ def block_sums(kind: Any, words: Any) -> None:
     nan, zero = fill(kind, NAN), fill_wide(0.0)
     length, share = fill_wide(float(d)), fill_wide(1.0 / d)
     mean = words[OP] == 1
+    line = WIDE if size == 4 else 2 * WIDE  # the lost part stands beside the sum
     for lane in range(0, BLOCK * size, LANE_STEP * size):
         x, out = words[A] + lane, words[OUT] + lane
-        store_wide(scratch + 2 * d * WIDE, zero)
-        store_wide(scratch + (2 * d + 1) * WIDE, zero)
+        store_wide(scratch + d * line, zero)
+        store_wide(scratch + d * line + line - WIDE, zero)
         for start in range(0, rows, d):
             high, low = zero, zero
             if start > 0:
                 for back in range(1, d):
                     high, low = _add(kind, high, low, wide(load(kind, x + (start - back) * step)))
-                    place = scratch + 2 * (d - back) * WIDE
+                    place = scratch + (d - back) * line
                     store_wide(place, high)
                     if size == 8:
                         store_wide(place + WIDE, low)
@@ -83,7 +84,7 @@ def block_sums(kind: Any, words: Any) -> None:
                 if t < d - 1:
                     store(kind, out + t * out_step, nan)
                     continue
-                place = scratch + 2 * (t - start + 1) * WIDE
+                place = scratch + (t - start + 1) * line
                 if size == 8:
                     all_high, all_low = plus(high, low + load_wide(place + WIDE), load_wide(place))
                 else:

@@ -44,6 +44,8 @@ __all__ = ["RANKS", "SCRATCH_ROWS", "TILE", "cs_rank", "gather_days", "scatter_d
 
 RANKS = ("cs_rank", "cs_rank01", "cs_quantile_transform", "cs_bucket")
 NAN = float("nan")
+# Runs of equal values longer than this, on average, are cheaper to follow than every place on its own.
+FEW = 8
 # Days that are gathered together.
 TILE = 8
 # Rows of `width` stored values that a kernel of the cross-section needs as scratch: the days, their results, a
@@ -120,6 +122,21 @@ def twice_ranks(count: int, keys: Keys, starts: Order, twice: Order) -> None:
         twice[j] = starts[j] + stop + 2
 
 
+@part
+def _write_runs(kind: Any, count: int, order: Order, keys: Keys, table: Any, result: Any) -> None:
+    """Write the ranks of a day with few distinct values, one run of equal ones after the other."""
+    size = itemsize(kind)
+    first = 0
+    while first < count:
+        stop = first + 1
+        while stop < count and keys[stop] == keys[first]:
+            stop += 1
+        value = table + (first + stop + 1) * size
+        for j in range(first, stop):
+            copy_value(kind, result + order[j] * size, value)
+        first = stop
+
+
 def cs_rank(kind: Any, words: Any) -> None:
     """Functions of the average rank on each of ROWS days."""
     size, width = itemsize(kind), words[BLOCKS] * BLOCK
@@ -147,6 +164,8 @@ def cs_rank(kind: Any, words: Any) -> None:
             if ties == 0:
                 for j in range(count):
                     copy_value(kind, result + order[j] * size, table + (2 * j + 2) * size)
+            elif FEW * (count - ties) < count:
+                _write_runs(kind, count, order, keys, table, result)
             else:
                 twice_ranks(count, keys, starts, twice)
                 for j in range(count):

@@ -35,7 +35,7 @@ __all__ = ["Program", "run_blocks", "run_days"]
 # [instructions, WORDS]
 Program = NDArray[np.int64]
 # Rows of element-wise work between two instructions of a run.
-CHUNK = 256
+CHUNK = 4096
 # numba's last resort among its threading layers kills the process when two Python threads use it at once.
 _ONE_AT_A_TIME = threading.Lock()
 

@@ -93,7 +93,7 @@ class Vector(types.Type):
 @register_model(Vector)
 class _VectorModel(models.PrimitiveModel):
     def __init__(self, manager: Any, kind: Vector) -> None:
-        super().__init__(manager, kind, ir.VectorType(_ELEMENTS[kind.element], LANES))
+        super().__init__(manager, kind, ir.VectorType(_ELEMENTS[kind.element], LANES))  # type: ignore[no-untyped-call]  # of numba
 
 
 F32, F64 = Vector(types.float32), Vector(types.float64)
