@@ -17,7 +17,8 @@ import numpy as np
 
 WINDOWS = (10, 20, 60)
 ALPHAS = (1, 2, 3, 4, 5, 6, 7, 12, 13, 17, 21, 28, 34, 50, 53, 101)
-LANES = 8
+# Stocks side by side and type of each setting of KunQuant.
+SETTINGS = {"kunquant": (8, "float"), "kunquant16": (16, "float"), "kunquant64": (8, "double")}
 
 
 def load(directory: str) -> dict[str, np.ndarray]:
@@ -25,17 +26,20 @@ def load(directory: str) -> dict[str, np.ndarray]:
 
 
 class KunQuant:
-    """Its blocked layout (stocks / 8, days, 8), conversions not counted, one thread."""
+    """Its blocked layout (stocks / lanes, days, lanes), conversions not counted, one thread."""
 
-    def __init__(self, fields: dict[str, np.ndarray], dtype: str) -> None:
-        self.dtype = dtype
+    def __init__(self, fields: dict[str, np.ndarray], lanes: int, dtype: str) -> None:
+        self.dtype, self.lanes = dtype, lanes
         self.modules: dict[str, object] = {}
         self.numpy_type = np.float32 if dtype == "float" else np.float64
         rows, names = fields["close"].shape
         self.rows = rows
+        padding = ((0, 0), (0, -names % lanes))
         self.fields = {
             name: np.ascontiguousarray(
-                values.astype(self.numpy_type).reshape(rows, names // LANES, LANES).transpose(1, 0, 2)
+                np.pad(values.astype(self.numpy_type), padding, constant_values=np.nan)
+                .reshape(rows, -1, lanes)
+                .transpose(1, 0, 2)
             )
             for name, values in fields.items()
         }
@@ -93,14 +97,14 @@ class KunQuant:
 
         begin = time.perf_counter()
         config = KunCompilerConfig(
-            dtype=self.dtype, blocking_len=LANES, input_layout="STs", output_layout="STs", partition_factor=3
+            dtype=self.dtype, blocking_len=self.lanes, input_layout="STs", output_layout="STs", partition_factor=3
         )
         if self.dtype == "double":
             config.options = {"no_fast_stat": False}
         graphs = {case: self.graph(case) for case in cases}
         library = cfake.compileit(
             [(case, graph, config) for case, (graph, _) in graphs.items()],
-            f"bench_{self.dtype}_{len(self.modules)}",
+            f"bench_{self.dtype}_{self.lanes}_{len(self.modules)}",
             cfake.CppCompilerConfig(),
         )
         for case, (_, used) in graphs.items():
@@ -259,15 +263,14 @@ def main() -> None:
         request = json.loads(line)
         peer, case = request["peer"], request["case"]
         if peer.startswith("kunquant"):
-            dtype = "double" if peer.endswith("64") else "float"
-            if dtype not in kun:
-                kun[dtype] = KunQuant(fields, dtype)
+            if peer not in kun:
+                kun[peer] = KunQuant(fields, *SETTINGS[peer])
             if request.get("prepare"):
                 begin = time.process_time()
-                seconds = kun[dtype].prepare(request["prepare"])
+                seconds = kun[peer].prepare(request["prepare"])
                 print(json.dumps({"seconds": seconds, "own_cpu": time.process_time() - begin}), flush=True)
                 continue
-            run = kun[dtype].rank_ic if case.startswith("random") else kun[dtype].run
+            run = kun[peer].rank_ic if case.startswith("random") else kun[peer].run
             work = lambda: run(case)  # noqa: E731, B023
         elif case == "alphas":
             work = lambda: (numpy_alphas if peer == "bottleneck" else pandas_alphas)(fields)  # noqa: E731, B023
@@ -277,7 +280,7 @@ def main() -> None:
         result = work()
         spent = time.process_time() - begin
         if request.get("save"):
-            out = kun[dtype].natural(result["out"]) if peer.startswith("kunquant") else result
+            out = kun[peer].natural(result["out"]) if peer.startswith("kunquant") else result
             np.save(request["save"], out)
         print(json.dumps({"ms": 1000 * spent}), flush=True)
 
