@@ -14,12 +14,14 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast
 
 import numba
+from numba.core import types
 from numba.core.dispatcher import Dispatcher
+from numba.core.extending import _Intrinsic
 from platformdirs import user_cache_path
 
 import alphaswarm
 
-__all__ = ["cache_directory", "jit"]
+__all__ = ["cache_directory", "entry", "jit", "parallel", "part"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -36,12 +38,57 @@ def jit(function: Callable[P, R]) -> Callable[P, R]:
     kernel that calls kernels of other files must import them by name: their text is then part
     of the key.
     """
+    return _kept(function)
+
+
+def parallel(function: Callable[P, R]) -> Callable[P, R]:
+    """As `jit`, with ``numba.prange`` spread over threads.
+
+    numba's key of kept code does not tell parallel from serial code: give the function a name of its own.
+    """
+    return _kept(function, parallel=True)
+
+
+def _kept(function: Callable[P, R], **options: bool) -> Callable[P, R]:
+    compile_: Any = numba.njit
     try:
         with _cache_in(cache_directory() / _foreign_key(function)):
-            compiled = numba.njit(function, cache=True, error_model="numpy", nogil=True)
+            compiled = compile_(function, cache=True, error_model="numpy", nogil=True, **options)
     except RuntimeError:  # numba found no place to write
-        compiled = numba.njit(function, error_model="numpy", nogil=True)
+        compiled = compile_(function, error_model="numpy", nogil=True, **options)
     return cast("Callable[P, R]", compiled)
+
+
+def part(function: Callable[P, R]) -> Callable[P, R]:
+    """A piece of kernels: compiled into each `entry` or `jit` that calls it, and kept only there."""
+    return cast("Callable[P, R]", numba.njit(function, error_model="numpy", nogil=True))
+
+
+def entry(function: Callable[..., None], *pointers: str) -> int:
+    """The address of `function` compiled as a C function of typed pointers that returns nothing.
+
+    Compiled at the first call for these types and kept, as `jit` does; other compiled code may call the
+    address, knowing no more than the number of arguments.
+
+    Args:
+        function: what to compile.
+        pointers: what each argument points to, such as "float32" or "int64".
+    """
+    key = (function, pointers)
+    if key not in _ENTRIES:
+        arguments = [types.CPointer(getattr(types, name)) for name in pointers]
+        kind = types.void(*arguments)
+        try:
+            with _cache_in(cache_directory() / _foreign_key(function)):
+                compiled = numba.cfunc(kind, cache=True, error_model="numpy")(function)
+        except RuntimeError:  # numba found no place to write
+            compiled = numba.cfunc(kind, error_model="numpy")(function)
+        _ENTRIES[key] = compiled
+    return int(_ENTRIES[key].address)
+
+
+# Compiled code lives as long as the object that made it.
+_ENTRIES: dict[tuple[Callable[..., None], tuple[str, ...]], Any] = {}
 
 
 def cache_directory() -> Path:
@@ -76,8 +123,11 @@ def _foreign_key(function: Callable[..., object]) -> str:
         seen.add(id(current))
         files.add(inspect.getfile(current))
         reachable = inspect.getclosurevars(current)
-        values = (*reachable.globals.values(), *reachable.nonlocals.values())
-        waiting.extend(value.py_func for value in values if isinstance(value, Dispatcher))
+        for value in (*reachable.globals.values(), *reachable.nonlocals.values()):
+            if isinstance(value, Dispatcher):
+                waiting.append(value.py_func)
+            elif isinstance(value, _Intrinsic):
+                files.add(inspect.getfile(value._defn))
     key = hashlib.sha256()
     for file in sorted(files - {own}):
         key.update(Path(file).read_bytes())

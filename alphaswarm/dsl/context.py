@@ -1,4 +1,4 @@
-"""`Context`: what an operator may see besides its arguments."""
+"""`Context`: what an operator may see besides its arguments; and groups as codes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Context"]
+from alphaswarm.core.panel import Panel
+
+__all__ = ["Context", "group_codes"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,3 +27,12 @@ class Context:
         """(T, N)."""
         rows, columns = self.universe.shape
         return rows, columns
+
+
+def group_codes(panel: Panel, name: str) -> NDArray[np.int32]:
+    """Codes of group `name` [T, N], -1 where missing."""
+    labels = panel.groups[name]
+    if labels.strides[0] != 0:
+        return panel.group_codes(name)
+    # one row of labels for all dates: sort that row only
+    return np.broadcast_to(panel.head(1).group_codes(name), panel.shape)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,6 +12,10 @@ import pytest
 from alphaswarm.core import BudgetExceeded, DataInvalid, ExpressionError, FieldNotFound, Panel, UnknownName
 from alphaswarm.dsl import call, field, parse
 from alphaswarm.dsl.evaluate import evaluate, warm_up
+from alphaswarm.dsl.kernels import engine as engine_of_kernels
+from alphaswarm.dsl.kernels.schedule import Schedule
+from alphaswarm.dsl.kernels.steps import Lowering
+from alphaswarm.dsl.reference import engine as engine_of_reference
 
 
 @pytest.fixture
@@ -49,19 +54,12 @@ def test_a_batch_equals_its_members(panel):
     assert evaluate([], panel) == []
 
 
-def test_shared_parts_are_computed_once(panel, monkeypatch):
-    from alphaswarm.dsl import kernels
-
-    calls = []
-
-    def counting(ctx, x, d, **options):
-        calls.append(d)
-        return original(ctx, x, d, **options)
-
-    original = kernels.KERNELS["ts_mean"]
-    monkeypatch.setitem(kernels.KERNELS, "ts_mean", counting)
-    evaluate(["ts_mean(x, 3) + ts_mean(x, 3)", "-ts_mean(x, 3)", "ts_mean(x, 4)"], panel)
-    assert calls == [3, 4]
+def test_shared_parts_are_one_step():
+    lowering = Lowering()
+    texts = ["ts_mean(x, 3) + ts_mean(x, 3)", "-ts_mean(x, 3)", "ts_mean(x, 4)", "ts_mean(x, 3)"]
+    schedule = Schedule.of([lowering(parse(text)) for text in texts])
+    windows = [step.window for event in schedule.events for step in event.steps if step.kernel == "block_sums"]
+    assert windows == [3, 4]
 
 
 def test_returns_are_derived_from_close():
@@ -99,11 +97,16 @@ def test_fixed_groups_equal_the_same_labels_on_every_date(panel):
         np.testing.assert_array_equal(evaluate(text, fixed), evaluate(text, dated))
 
 
-def test_float32_is_the_rounded_result(panel):
-    got = evaluate("ts_mean(x, 3)", panel, dtype="float32")
+def test_float32_is_float32_throughout(panel):
+    single = replace(
+        panel, fields={name: values.astype(np.float32).astype(np.float64) for name, values in panel.fields.items()}
+    )
+    got = evaluate("ts_mean(x, 3)", single, dtype="float32")
     assert got.dtype == np.float32
-    np.testing.assert_array_equal(got, evaluate("ts_mean(x, 3)", panel).astype(np.float32))
+    expected = evaluate("ts_mean(x, 3)", single)
+    np.testing.assert_array_equal(got, expected.astype(np.float32))
     assert not np.isinf(evaluate("x * 1e200", panel, dtype="float32")).any()
+    assert np.isnan(evaluate("x * 1e30 * 1e30", panel, dtype="float32")).all()
 
 
 def test_nothing_is_infinite(panel):
@@ -128,18 +131,27 @@ def test_what_is_refused(panel):
         evaluate(call("ts_mean", field("x"), 0), panel)
 
 
-def test_memory_limit_is_kept_before_anything_is_computed(panel, monkeypatch):
-    from alphaswarm.dsl import kernels
-
-    texts = [f"ts_mean(x, {d})" for d in range(2, 12)]
-    monkeypatch.setitem(kernels.KERNELS, "ts_mean", None)
+@pytest.mark.parametrize("engine", ["numba", "reference"])
+def test_memory_limit_is_kept_before_anything_is_computed(panel, monkeypatch, engine):
+    texts = [f"ts_mean(cs_rank(x), {d})" for d in range(2, 12)]
+    for module in (engine_of_kernels, engine_of_reference):
+        monkeypatch.setattr(module, "_Run" if module is engine_of_kernels else "_run", None)
     with pytest.raises(BudgetExceeded, match="memory_limit must be at least") as refused:
-        evaluate(texts, panel, memory_limit=1000)
+        evaluate(texts, panel, engine=engine, memory_limit=1000)
     monkeypatch.undo()
     enough = int(str(refused.value).split("at least ")[1].split(" ")[0])
-    assert len(evaluate(texts, panel, memory_limit=enough)) == 10
+    assert len(evaluate(texts, panel, engine=engine, memory_limit=enough)) == 10
     with pytest.raises(BudgetExceeded):
-        evaluate(texts, panel, memory_limit=enough - 1)
+        evaluate(texts, panel, engine=engine, memory_limit=enough - 1)
+
+
+def test_a_batch_that_is_too_large_is_done_in_parts(panel):
+    texts = [f"ts_mean(cs_rank(ts_std(x, {d})) * cs_rank(y), {d})" for d in range(2, 40)]
+    with pytest.raises(BudgetExceeded) as refused:
+        evaluate(texts, panel, memory_limit=1)
+    enough = int(str(refused.value).split("at least ")[1].split(" ")[0])
+    for parts, whole in zip(evaluate(texts, panel, memory_limit=enough), evaluate(texts, panel), strict=True):
+        np.testing.assert_array_equal(parts, whole)
 
 
 def test_a_deep_tree_is_no_danger_to_the_stack(panel):

@@ -6,12 +6,12 @@ order give the same bits, and ties stay ties.
 
 from __future__ import annotations
 
-from alphaswarm.core.jit import jit
+from alphaswarm.core.jit import part
 
 __all__ = ["plus"]
 
 
-@jit
+@part
 def plus(high: float, low: float, value: float) -> tuple[float, float]:
     """Add `value` to the sum high + low, where `low` is what `high` lost."""
     new = high + value

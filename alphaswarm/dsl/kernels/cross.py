@@ -7,31 +7,48 @@ result and a change of sign changes its sign, and neither changes another bit of
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from alphaswarm.core.jit import jit
-from alphaswarm.dsl.context import Context
-from alphaswarm.dsl.kernels.base import Codes, Flat, Kernel, Series, by_row, finite
+from alphaswarm.core.jit import part
+from alphaswarm.dsl.kernels.columns import Flat
 from alphaswarm.dsl.kernels.compensated import plus
+from alphaswarm.dsl.kernels.cs_rank import TILE, gather_days, scatter_days
+from alphaswarm.dsl.kernels.cs_sort import Order, sort_day
 from alphaswarm.dsl.kernels.moments import deviation_scale, mean_of_sum
 from alphaswarm.dsl.kernels.order import median_distance, middle_value, quantile_value
+from alphaswarm.dsl.kernels.vectors import fill, float_at, int32_at, itemsize, store, store_float
+from alphaswarm.dsl.kernels.words import BLOCK, BLOCKS, CODES, GROUPS, LANE_STEP, OP, ROWS, SCRATCH, A, P, number
 
-__all__ = ["CROSS"]
+__all__ = ["CROSS", "cross"]
 
-RANK, RANK01, PROBABILITY, BUCKET = range(4)
+RANK = 0
 DEMEAN, ZSCORE, SCALE = range(10, 13)
 MEAN, SUM, STD, COUNT = range(20, 24)
 WINSORIZE, MAD_CLIP, QUANTILE_CLIP = range(30, 33)
 FIRST_RELATIVE, FIRST_NUMBER, FIRST_CLIP = DEMEAN, MEAN, WINSORIZE
 # Makes the median absolute deviation of a normal sample estimate its standard deviation.
 MAD_TO_STD = 1.4826
+CROSS = {
+    "cs_demean": DEMEAN,
+    "cs_mad_clip": MAD_CLIP,
+    "cs_quantile_clip": QUANTILE_CLIP,
+    "cs_scale": SCALE,
+    "cs_winsorize": WINSORIZE,
+    "cs_zscore": ZSCORE,
+    "group_count": COUNT,
+    "group_mean": MEAN,
+    "group_neutralize": DEMEAN,
+    "group_rank": RANK,
+    "group_scale": SCALE,
+    "group_std": STD,
+    "group_sum": SUM,
+    "group_zscore": ZSCORE,
+}
 
-Members = NDArray[np.int64]
 
-
-@jit
+@part
 def _sum(values: Flat, start: int, stop: int, sign: float) -> tuple[float, float]:
     """Compensated sum of sorted values, as a rounded part and what the rounding lost.
 
@@ -52,7 +69,7 @@ def _sum(values: Flat, start: int, stop: int, sign: float) -> tuple[float, float
     return high, low
 
 
-@jit
+@part
 def _std(values: Flat, start: int, stop: int, middle: float, rest: float, scale: float) -> float:
     """Standard deviation (ddof 1) of the scaled sorted values; NaN for one value."""
     high, low = 0.0, 0.0
@@ -65,29 +82,7 @@ def _std(values: Flat, start: int, stop: int, middle: float, rest: float, scale:
     return math.sqrt((high + low) / (stop - start - 1))
 
 
-@jit
-def _ranked(op: int, parameter: float, values: Flat, members: Members, start: int, stop: int, out: Flat) -> None:
-    count = stop - start
-    first = start
-    while first < stop:
-        last = first
-        while last + 1 < stop and values[last + 1] == values[first]:
-            last += 1
-        twice = (first - start) + (last - start) + 2  # twice the average rank: a whole number
-        if op == RANK:
-            result = twice / (2.0 * count)
-        elif op == RANK01:
-            result = (twice - 2) / (2.0 * (count - 1))
-        elif op == PROBABILITY:
-            result = (twice - 1) / (2.0 * count)
-        else:
-            result = float((twice - 1) * int(parameter) // (2 * count))
-        for i in range(first, last + 1):
-            out[members[i]] = result
-        first = last + 1
-
-
-@jit
+@part
 def _mean(values: Flat, start: int, stop: int) -> tuple[float, float, float]:
     """Mean of sorted values, what its rounding left, and the scale for their deviations."""
     high, low = _sum(values, start, stop, 1.0)
@@ -96,7 +91,7 @@ def _mean(values: Flat, start: int, stop: int) -> tuple[float, float, float]:
     return middle, rest, deviation_scale(middle, smallest, largest)
 
 
-@jit
+@part
 def _one_number(op: int, values: Flat, start: int, stop: int) -> float:
     if op == COUNT:
         return float(stop - start)
@@ -107,25 +102,25 @@ def _one_number(op: int, values: Flat, start: int, stop: int) -> float:
     return middle if op == MEAN else _std(values, start, stop, middle, rest, scale) / scale
 
 
-@jit
-def _relative(op: int, parameter: float, values: Flat, members: Members, start: int, stop: int, out: Flat) -> None:
+@part
+def _relative(op: int, parameter: float, values: Flat, start: int, stop: int, out: Flat) -> None:
     if op == SCALE:
         high, low = _sum(values, start, stop, -1.0)
         for i in range(start, stop):
-            out[members[i]] = values[i] / (high + low) * parameter
+            out[i] = values[i] / (high + low) * parameter
         return
     middle, rest, scale = _mean(values, start, stop)
     if op == DEMEAN:
         for i in range(start, stop):
-            out[members[i]] = values[i] - middle
+            out[i] = values[i] - middle
         return
     width = _std(values, start, stop, middle, rest, scale)
     for i in range(start, stop):
-        out[members[i]] = ((values[i] - middle) - rest) * scale / width
+        out[i] = ((values[i] - middle) - rest) * scale / width
 
 
-@jit
-def _clipped(op: int, parameter: float, values: Flat, members: Members, start: int, stop: int, out: Flat) -> None:
+@part
+def _clipped(op: int, parameter: float, values: Flat, start: int, stop: int, out: Flat) -> None:
     count = stop - start
     if op == WINSORIZE:
         middle, rest, scale = _mean(values, start, stop)
@@ -140,100 +135,84 @@ def _clipped(op: int, parameter: float, values: Flat, members: Members, start: i
         low = quantile_value(values, start, count, parameter)
         high = quantile_value(values, start, count, 1.0 - parameter)
     for i in range(start, stop):
-        out[members[i]] = min(max(values[i], low), high)
+        out[i] = min(max(values[i], low), high)
 
 
-@jit
-def _across(
-    op: int, parameter: float, x: Flat, order: Members, codes: Codes, groups: int, width: int, out: Flat
-) -> None:
-    """Apply `op` to each group of each row; `codes` are flat, -1 for cells outside."""
-    values, members = np.empty(width), np.empty(width, np.int64)
-    ends = np.empty(groups + 1, np.int64)
-    for base in range(0, x.size, width):
-        ends[:] = 0
-        for i in range(base, base + width):
-            if codes[i] >= 0 and not math.isnan(x[i]):
-                ends[codes[i] + 1] += 1
-        for group in range(groups):
-            ends[group + 1] += ends[group]
-        for place in range(base, base + width):  # ascending, so each group is sorted too
-            i = base + order[place]
-            if codes[i] >= 0 and not math.isnan(x[i]):
-                at = ends[codes[i]]
-                values[at], members[at] = x[i], i
-                ends[codes[i]] += 1
-        start = 0
-        for group in range(groups):
-            stop = ends[group]
-            if stop > start:
-                if op < FIRST_RELATIVE:
-                    _ranked(op, parameter, values, members, start, stop, out)
-                elif op < FIRST_NUMBER:
-                    _relative(op, parameter, values, members, start, stop, out)
-                elif op < FIRST_CLIP:
-                    number = _one_number(op, values, start, stop)
-                    for i in range(start, stop):
-                        out[members[i]] = number
-                else:
-                    _clipped(op, parameter, values, members, start, stop, out)
-            start = stop
+@part
+def _ranked(values: Flat, start: int, stop: int, out: Flat) -> None:
+    first = start
+    while first < stop:
+        last = first
+        while last + 1 < stop and values[last + 1] == values[first]:
+            last += 1
+        for i in range(first, last + 1):
+            out[i] = ((first - start) + (last - start) + 2) / (2.0 * (stop - start))
+        first = last + 1
 
 
-def _within(ctx: Context, op: int, x: Series, codes: Codes | None, parameter: float) -> Series:
-    inside = np.where(ctx.universe, 0 if codes is None else codes, -1).astype(np.int32)
-    out = np.full(x.size, np.nan)
-    order = np.argsort(x, axis=1).reshape(-1)
-    groups = max(int(inside.max(initial=-1)) + 1, 0)
-    flat = by_row(x)
-    _across(op, float(parameter), flat, order, inside.reshape(-1), groups, x.shape[1], out)
-    return finite(out.reshape(x.shape))
+@part
+def _apply(op: int, parameter: float, values: Flat, start: int, stop: int, out: Flat) -> None:
+    """Fill `out` beside the sorted `values` of one group."""
+    if op < FIRST_RELATIVE:
+        _ranked(values, start, stop, out)
+    elif op < FIRST_NUMBER:
+        _relative(op, parameter, values, start, stop, out)
+    elif op < FIRST_CLIP:
+        out[start:stop] = _one_number(op, values, start, stop)
+    else:
+        _clipped(op, parameter, values, start, stop, out)
 
 
-def _market(op: int) -> Kernel:
-    def apply(ctx: Context, x: Series, parameter: float = 0.0) -> Series:
-        return _within(ctx, op, x, None, parameter)
-
-    return apply
-
-
-def _grouped(op: int) -> Kernel:
-    def apply(ctx: Context, x: Series, g: Codes) -> Series:
-        return _within(ctx, op, x, g, 1.0)
-
-    return apply
-
-
-def cs_scale(ctx: Context, x: Series, *, a: float = 1.0) -> Series:
-    """Scale so that the absolute values sum to `a`."""
-    return _within(ctx, SCALE, x, None, a)
-
-
-def cs_quantile_transform(ctx: Context, x: Series) -> Series:
-    """The normal quantile of (average rank - 0.5) / count."""
-    from scipy.special import ndtri
-
-    quantiles: Series = ndtri(_within(ctx, PROBABILITY, x, None, 0.0))
-    return quantiles
+@part
+def _by_group(codes: Any, groups: int, count: int, order: Order, other: Order, ends: Order) -> None:
+    """Bring the sorted places `order` into the order of their groups; group g ends at ends[g + 1]."""
+    ends[:] = 0
+    for j in range(count):
+        code = int32_at(codes + 4 * order[j])
+        if code >= 0:
+            ends[code + 1] += np.uint32(1)
+    for group in range(groups):
+        ends[group + 1] += ends[group]
+    for j in range(count):
+        code = int32_at(codes + 4 * order[j])
+        if code >= 0:
+            other[ends[code]] = order[j]
+            ends[code] += np.uint32(1)
+    for group in range(groups, 0, -1):
+        ends[group] = ends[group - 1]
+    ends[0] = 0
 
 
-CROSS: dict[str, Kernel] = {
-    "cs_bucket": _market(BUCKET),
-    "cs_demean": _market(DEMEAN),
-    "cs_mad_clip": _market(MAD_CLIP),
-    "cs_quantile_clip": _market(QUANTILE_CLIP),
-    "cs_quantile_transform": cs_quantile_transform,
-    "cs_rank": _market(RANK),
-    "cs_rank01": _market(RANK01),
-    "cs_scale": cs_scale,
-    "cs_winsorize": _market(WINSORIZE),
-    "cs_zscore": _market(ZSCORE),
-    "group_count": _grouped(COUNT),
-    "group_mean": _grouped(MEAN),
-    "group_neutralize": _grouped(DEMEAN),
-    "group_rank": _grouped(RANK),
-    "group_scale": _grouped(SCALE),
-    "group_std": _grouped(STD),
-    "group_sum": _grouped(SUM),
-    "group_zscore": _grouped(ZSCORE),
-}
+def cross(kind: Any, words: Any) -> None:
+    """Apply OP to the members of each group, or to all, on each of ROWS days."""
+    size, groups = itemsize(kind), words[GROUPS]
+    width = words[BLOCKS] * BLOCK
+    rows = words[SCRATCH]
+    results = rows + TILE * width * size
+    spare = results + TILE * width * size
+    order, other, ends = np.empty(width, np.uint32), np.empty(width, np.uint32), np.empty(groups + 1, np.uint32)
+    keys, values, out = np.empty(width, np.int64), np.empty(width), np.empty(width)
+    for first in range(0, words[ROWS], TILE):
+        days = min(TILE, words[ROWS] - first)
+        gather_days(kind, words, words[A], first, days, rows)
+        for day in range(days):
+            row, result = rows + day * width * size, results + day * width * size
+            for at in range(0, width * size, LANE_STEP * size):
+                store(kind, result + at, fill(kind, np.nan))
+            count, _ = sort_day(kind, row, spare, width, order, other, keys)
+            if words[CODES] == 0:
+                ends[0], ends[1] = 0, count
+                other, order = order, other
+            else:
+                _by_group(words[CODES] + 4 * (first + day) * width, groups, count, order, other, ends)
+            for j in range(ends[groups]):
+                values[j] = float_at(kind, row + other[j] * size)
+            for group in range(groups):
+                if ends[group + 1] > ends[group]:
+                    _apply(words[OP], number(words, P), values, ends[group], ends[group + 1], out)
+            for j in range(ends[groups]):
+                value = out[j]
+                store_float(kind, result + other[j] * size, value)
+                value = float_at(kind, result + other[j] * size)
+                store_float(kind, result + other[j] * size, value + (value - value))
+        scatter_days(kind, words, results, first, days)

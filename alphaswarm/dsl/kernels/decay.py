@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from alphaswarm.core.jit import jit
-from alphaswarm.dsl.kernels.base import Flat
+from alphaswarm.core.jit import part
+from alphaswarm.dsl.kernels.columns import Flat
 from alphaswarm.dsl.kernels.compensated import plus
 
 __all__ = ["DECAY_EXP", "DECAY_LINEAR", "decay_value"]
@@ -15,7 +15,7 @@ __all__ = ["DECAY_EXP", "DECAY_LINEAR", "decay_value"]
 DECAY_LINEAR, DECAY_EXP = range(40, 42)
 
 
-@jit
+@part
 def decay_value(op: int, factor: float, d: int, x: Flat, start: int, stop: int) -> float:
     """Weighted mean of the valid values of x[start:stop]; it lies within their range.
 

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from alphaswarm.core.jit import jit
-from alphaswarm.dsl.kernels.base import Flat
+from alphaswarm.core.jit import part
+from alphaswarm.dsl.kernels.columns import Flat
 from alphaswarm.dsl.kernels.compensated import plus
 
 __all__ = [
@@ -28,7 +28,7 @@ MIN, MAX, ARGMIN, ARGMAX, SCALE, MIN_DIFF, MAX_DIFF, RANK, PRODUCT, ENTROPY = ra
 ENTROPY_BINS = 10
 
 
-@jit
+@part
 def _rank(x: Flat, start: int, stop: int, count: int) -> float:
     today = x[stop - 1]
     if math.isnan(today):
@@ -40,7 +40,7 @@ def _rank(x: Flat, start: int, stop: int, count: int) -> float:
     return (below + up_to + 1) / (2.0 * count)
 
 
-@jit
+@part
 def _product(x: Flat, start: int, stop: int) -> float:
     product = 1.0
     for i in range(start, stop):
@@ -49,7 +49,7 @@ def _product(x: Flat, start: int, stop: int) -> float:
     return product
 
 
-@jit
+@part
 def _entropy(x: Flat, start: int, stop: int, count: int, smallest: float, width: float) -> float:
     if width == 0.0:
         return 0.0
@@ -66,7 +66,7 @@ def _entropy(x: Flat, start: int, stop: int, count: int, smallest: float, width:
     return -(high + low)
 
 
-@jit
+@part
 def extreme_value(op: int, x: Flat, start: int, stop: int, count: int) -> float:
     """The statistic `op` of the `count` >= 1 valid values of x[start:stop]; the last one is today's."""
     if op == RANK:

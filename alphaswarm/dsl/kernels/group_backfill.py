@@ -8,10 +8,10 @@ import numpy as np
 
 from alphaswarm.core.jit import jit
 from alphaswarm.dsl.context import Context
-from alphaswarm.dsl.kernels.base import Codes, Flat, Kernel, Series, by_row
+from alphaswarm.dsl.kernels.base import Codes, Flat, Series, by_row
 from alphaswarm.dsl.kernels.moments import center, deviation_scale, spread
 
-__all__ = ["GROUP_BACKFILL"]
+__all__ = ["group_backfill"]
 
 # BRAIN's documented default for the fill value of a group: winsorised at four standard deviations.
 BACKFILL_STDS = 4.0
@@ -71,6 +71,3 @@ def group_backfill(ctx: Context, x: Series, g: Codes, d: int) -> Series:
     groups = max(int(inside.max(initial=-1)) + 1, 0)
     _fill(by_row(x), inside.reshape(-1), groups, x.shape[1], d, out)
     return out.reshape(x.shape)
-
-
-GROUP_BACKFILL: dict[str, Kernel] = {"group_backfill": group_backfill}

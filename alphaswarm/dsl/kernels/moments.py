@@ -11,8 +11,8 @@ import math
 
 import numpy as np
 
-from alphaswarm.core.jit import jit
-from alphaswarm.dsl.kernels.base import Flat
+from alphaswarm.core.jit import part
+from alphaswarm.dsl.kernels.columns import Flat
 from alphaswarm.dsl.kernels.compensated import plus
 
 __all__ = [
@@ -44,7 +44,7 @@ LARGEST_SCALE = 1e300
 SPLITTER, SPLIT_BOUND = 134217729.0, 1e290
 
 
-@jit
+@part
 def _compensated(x: Flat, start: int, stop: int) -> tuple[float, float]:
     """Sum of the valid values of x[start:stop] as a rounded part and what the rounding lost."""
     high, low = 0.0, 0.0
@@ -55,14 +55,14 @@ def _compensated(x: Flat, start: int, stop: int) -> tuple[float, float]:
     return high, low
 
 
-@jit
+@part
 def total(x: Flat, start: int, stop: int) -> float:
     """Sum of the valid values of x[start:stop]."""
     high, low = _compensated(x, start, stop)
     return high + low
 
 
-@jit
+@part
 def mean_of_sum(high: float, low: float, count: int, smallest: float, largest: float) -> tuple[float, float]:
     """The mean that belongs to the sum high + low, within the range of the values, and what its rounding left."""
     middle = min(max((high + low) / count, smallest), largest)
@@ -74,7 +74,7 @@ def mean_of_sum(high: float, low: float, count: int, smallest: float, largest: f
     return middle, rest / count
 
 
-@jit
+@part
 def center(x: Flat, start: int, stop: int, count: int) -> tuple[float, float, float, float]:
     """Mean of the `count` valid values, what its rounding left, smallest and largest value."""
     smallest, largest = np.inf, -np.inf
@@ -89,7 +89,7 @@ def center(x: Flat, start: int, stop: int, count: int) -> tuple[float, float, fl
     return middle, rest, smallest, largest
 
 
-@jit
+@part
 def deviation_scale(middle: float, smallest: float, largest: float) -> float:
     """A factor that keeps powers of the deviations from `middle` within the range of a float."""
     reach = max(largest - middle, middle - smallest)
@@ -98,7 +98,7 @@ def deviation_scale(middle: float, smallest: float, largest: float) -> float:
     return min(1.0 / reach, LARGEST_SCALE)
 
 
-@jit
+@part
 def _powers(order: int, x: Flat, start: int, stop: int, middle: float, rest: float, scale: float) -> float:
     """Sum of the scaled deviations, each to the power `order`."""
     high, low = 0.0, 0.0
@@ -113,13 +113,13 @@ def _powers(order: int, x: Flat, start: int, stop: int, middle: float, rest: flo
     return high + low
 
 
-@jit
+@part
 def spread(x: Flat, start: int, stop: int, middle: float, rest: float, scale: float) -> float:
     """Sum of the squares of the scaled deviations."""
     return _powers(2, x, start, stop, middle, rest, scale)
 
 
-@jit
+@part
 def _shape(op: int, x: Flat, start: int, stop: int, count: int, middle: float, rest: float, scale: float) -> float:
     """Skewness or kurtosis, adjusted for the number of values; 0 / 0 where that is too small."""
     order = 3 if op == SKEW else 4
@@ -134,7 +134,7 @@ def _shape(op: int, x: Flat, start: int, stop: int, count: int, middle: float, r
     return (n - 1.0) / ((n - 2.0) * (n - 3.0)) * ((n + 1.0) * excess + 6.0)
 
 
-@jit
+@part
 def _absolute(x: Flat, start: int, stop: int, count: int, middle: float, rest: float) -> float:
     high, low = 0.0, 0.0
     for i in range(start, stop):
@@ -144,7 +144,7 @@ def _absolute(x: Flat, start: int, stop: int, count: int, middle: float, rest: f
     return (high + low) / count
 
 
-@jit
+@part
 def _moment(order: int, x: Flat, start: int, stop: int, count: int, middle: float, rest: float, scale: float) -> float:
     if order == 1:
         return 0.0
@@ -154,7 +154,7 @@ def _moment(order: int, x: Flat, start: int, stop: int, count: int, middle: floa
     return moment
 
 
-@jit
+@part
 def moment_value(op: int, order: int, x: Flat, start: int, stop: int, count: int) -> float:
     """The statistic `op` of the `count` >= 1 valid values of x[start:stop]; the last one is today's."""
     if op == SUM:

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
-from alphaswarm.core.jit import jit
-from alphaswarm.dsl.context import Context
-from alphaswarm.dsl.kernels.base import Flat, Kernel, Series, by_column, from_columns
+from alphaswarm.core.jit import part
+from alphaswarm.dsl.kernels.columns import Flat, read_column, write_column
+from alphaswarm.dsl.kernels.vectors import itemsize
+from alphaswarm.dsl.kernels.words import BLOCK, MIN_OBS, OP, OUT, ROWS, STEP, WINDOW, A, P, number
 
-__all__ = ["ORDER", "median_distance", "middle_value", "quantile_value"]
+__all__ = ["ORDER", "median_distance", "middle_value", "order_statistic", "quantile_value"]
 
 QUANTILE, MEDIAN, MEDIAN_DISTANCE = range(3)
+ORDER = {"ts_medad": MEDIAN_DISTANCE, "ts_median": MEDIAN, "ts_quantile": QUANTILE}
 
 
-@jit
+@part
 def quantile_value(ordered: Flat, start: int, count: int, q: float) -> float:
     """Linear interpolation between order statistics (type 7 of Hyndman and Fan, 1996)."""
     place = q * (count - 1)
@@ -26,14 +29,14 @@ def quantile_value(ordered: Flat, start: int, count: int, q: float) -> float:
     return low + (place - below) * (high - low)
 
 
-@jit
+@part
 def middle_value(ordered: Flat, start: int, count: int) -> float:
     """Median: the mean of the middle two where the count is even."""
     middle: float = (ordered[start + (count - 1) // 2] + ordered[start + count // 2]) / 2.0
     return middle
 
 
-@jit
+@part
 def median_distance(ordered: Flat, start: int, count: int) -> float:
     """Median of the distances from the median, by walking outwards from it."""
     middle = middle_value(ordered, start, count)
@@ -55,7 +58,7 @@ def median_distance(ordered: Flat, start: int, count: int) -> float:
     return distance if count % 2 else (previous + distance) / 2.0
 
 
-@jit
+@part
 def _place(ordered: Flat, count: int, value: float) -> int:
     """How many of the first `count` are below `value`."""
     low, high = 0, count
@@ -68,13 +71,15 @@ def _place(ordered: Flat, count: int, value: float) -> int:
     return low
 
 
-@jit
-def _ordered(op: int, q: float, x: Flat, rows: int, d: int, min_obs: int, out: Flat) -> None:
-    ordered = np.empty(d + 1)
-    for base in range(0, x.size, rows):
+def order_statistic(kind: Any, words: Any) -> None:
+    """Quantile P, median or median distance of each window of WINDOW rows that holds MIN_OBS valid values."""
+    rows, d, size = words[ROWS], words[WINDOW], itemsize(kind)
+    x, out, ordered = np.empty(rows), np.empty(rows), np.empty(d + 1)
+    for lane in range(0, BLOCK * size, size):
+        read_column(kind, words[A] + lane, words[A + STEP], x)
         count = 0
-        for t in range(base, base + rows):
-            if t - d >= base and not math.isnan(x[t - d]):
+        for t in range(rows):
+            if t >= d and not math.isnan(x[t - d]):
                 count -= 1
                 for i in range(_place(ordered, count + 1, x[t - d]), count):
                     ordered[i] = ordered[i + 1]
@@ -84,27 +89,12 @@ def _ordered(op: int, q: float, x: Flat, rows: int, d: int, min_obs: int, out: F
                     ordered[i] = ordered[i - 1]
                 ordered[place] = x[t]
                 count += 1
-            if count < min_obs:
-                continue
-            if op == QUANTILE:
-                out[t] = quantile_value(ordered, 0, count, q)
-            elif op == MEDIAN:
-                out[t] = middle_value(ordered, 0, count)
-            else:
-                out[t] = median_distance(ordered, 0, count)
-
-
-def _operator(op: int) -> Kernel:
-    def apply(_ctx: Context, x: Series, d: int, q: float = 0.0, *, min_obs: int | None = None) -> Series:
-        out = np.full(x.size, np.nan)
-        _ordered(op, float(q), by_column(x), x.shape[0], d, d if min_obs is None else min_obs, out)
-        return from_columns(out, (x.shape[0], x.shape[1]))
-
-    return apply
-
-
-ORDER: dict[str, Kernel] = {
-    "ts_medad": _operator(MEDIAN_DISTANCE),
-    "ts_median": _operator(MEDIAN),
-    "ts_quantile": _operator(QUANTILE),
-}
+            out[t] = np.nan
+            if count >= words[MIN_OBS]:
+                if words[OP] == QUANTILE:
+                    out[t] = quantile_value(ordered, 0, count, number(words, P))
+                elif words[OP] == MEDIAN:
+                    out[t] = middle_value(ordered, 0, count)
+                else:
+                    out[t] = median_distance(ordered, 0, count)
+        write_column(kind, words[OUT] + lane, words[OUT + STEP], out)

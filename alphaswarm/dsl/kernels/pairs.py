@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
-from alphaswarm.core.jit import jit
-from alphaswarm.dsl.context import Context
-from alphaswarm.dsl.kernels.base import Flat, Kernel, Series, by_column, from_columns
+from alphaswarm.core.jit import part
+from alphaswarm.dsl.kernels.columns import Flat, read_column, write_column
 from alphaswarm.dsl.kernels.moments import center, deviation_scale
-from alphaswarm.dsl.kernels.shift import delay
+from alphaswarm.dsl.kernels.vectors import itemsize
+from alphaswarm.dsl.kernels.words import BLOCK, MIN_OBS, OP, OUT, ROWS, STEP, WINDOW, A, B
 
-__all__ = ["PAIRS"]
+__all__ = ["PAIR_WINDOWS", "pair_windows"]
 
 COV, CORR, BETA, RESID, RSQ = range(5)
+PAIR_WINDOWS = {"ts_cov": COV, "ts_corr": CORR, "ts_beta": BETA, "ts_resid": RESID, "ts_rsq": RSQ}
 REGRESSION_ROWS = 3
 # What a perfect fit may leave by rounding: it is then taken as perfect, so that ties stay ties.
 ROUNDING = 8 * 2.0**-53
 
 
-@jit
+@part
 def _pair_value(op: int, x: Flat, y: Flat, start: int, stop: int, count: int) -> float:
     mx, rx, smallest_x, largest_x = center(x, start, stop, count)
     my, ry, smallest_y, largest_y = center(y, start, stop, count)
@@ -51,58 +53,21 @@ def _pair_value(op: int, x: Flat, y: Flat, start: int, stop: int, count: int) ->
     return correlation * correlation if op == RSQ else correlation
 
 
-@jit
-def _pairs(op: int, x: Flat, y: Flat, rows: int, d: int, min_obs: int, out: Flat) -> None:
-    for base in range(0, x.size, rows):
+def pair_windows(kind: Any, words: Any) -> None:
+    """Statistic OP of the first argument on the second, over rows of WINDOW in which both are valid."""
+    rows, d, size = words[ROWS], words[WINDOW], itemsize(kind)
+    y, x, out = np.empty(rows), np.empty(rows), np.empty(rows)
+    for lane in range(0, BLOCK * size, size):
+        read_column(kind, words[A] + lane, words[A + STEP], y)
+        read_column(kind, words[B] + lane, words[B + STEP], x)
         count = 0
-        for t in range(base, base + rows):
+        for t in range(rows):
+            if math.isnan(x[t]) or math.isnan(y[t]):
+                x[t], y[t] = np.nan, np.nan
             count += not math.isnan(x[t])
-            if t - d >= base:
+            if t >= d:
                 count -= not math.isnan(x[t - d])
-            if count >= min_obs:
-                out[t] = _pair_value(op, x, y, max(base, t - d + 1), t + 1, count)
-
-
-def _pairwise(op: int, x: Series, y: Series, d: int, min_obs: int | None) -> Series:
-    """`op` of each window over the rows in which both are valid."""
-    missing = np.isnan(x) | np.isnan(y)
-    out = np.full(x.size, np.nan)
-    columns = by_column(np.where(missing, np.nan, x)), by_column(np.where(missing, np.nan, y))
-    _pairs(op, *columns, x.shape[0], d, d if min_obs is None else min_obs, out)
-    return from_columns(out, (x.shape[0], x.shape[1]))
-
-
-def _symmetric(op: int) -> Kernel:
-    def apply(_ctx: Context, x: Series, y: Series, d: int, *, min_obs: int | None = None) -> Series:
-        return _pairwise(op, x, y, d, min_obs)
-
-    return apply
-
-
-def _regression(op: int) -> Kernel:
-    def apply(_ctx: Context, y: Series, x: Series, d: int, *, min_obs: int | None = None) -> Series:
-        return _pairwise(op, x, y, d, min_obs)
-
-    return apply
-
-
-def ts_slope(_ctx: Context, y: Series, d: int, *, min_obs: int | None = None) -> Series:
-    """Slope of `y` against the row number."""
-    row = np.broadcast_to(np.arange(float(y.shape[0]))[:, None], y.shape)
-    return _pairwise(BETA, row, y, d, min_obs)
-
-
-def ts_autocorr(ctx: Context, x: Series, d: int, lag: int, *, min_obs: int | None = None) -> Series:
-    """Correlation with what the series was `lag` rows before."""
-    return _pairwise(CORR, x, delay(ctx, x, lag), d, min_obs)
-
-
-PAIRS: dict[str, Kernel] = {
-    "ts_autocorr": ts_autocorr,
-    "ts_beta": _regression(BETA),
-    "ts_corr": _symmetric(CORR),
-    "ts_cov": _symmetric(COV),
-    "ts_resid": _regression(RESID),
-    "ts_rsq": _regression(RSQ),
-    "ts_slope": ts_slope,
-}
+            out[t] = np.nan
+            if count >= words[MIN_OBS]:
+                out[t] = _pair_value(words[OP], x, y, max(0, t - d + 1), t + 1, count)
+        write_column(kind, words[OUT] + lane, words[OUT + STEP], out)

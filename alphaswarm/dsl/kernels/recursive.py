@@ -1,130 +1,121 @@
-"""Operators with a memory: one pass down the rows, all symbols at once."""
+"""Operators with a memory: one walk down each column."""
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
 import numpy as np
-from numpy.typing import NDArray
 
-from alphaswarm.dsl.context import Context
-from alphaswarm.dsl.kernels.base import Kernel, Series, finite
+from alphaswarm.core.jit import part
+from alphaswarm.dsl.kernels.columns import Flat, read_column, write_column
+from alphaswarm.dsl.kernels.vectors import itemsize
+from alphaswarm.dsl.kernels.words import BLOCK, OP, OUT, ROWS, STEP, WINDOW, A, B, C, P, number
 
-__all__ = ["RECURSIVE"]
+__all__ = ["RECURSIVE", "recursive"]
+
+# The first two are told the share of today's value, the third the largest step.
+RECURSIVE = ("ema", "sma_cn", "hump", "trade_when", "ts_days_since", "last_diff", "days_from_change", "ts_backfill")
 
 
-def _smooth(x: Series, alpha: float, rows: int) -> Series:
+@part
+def _smooth(x: Flat, alpha: float, span: int, out: Flat) -> None:
     """Follow y = alpha x + (1 - alpha) y', seeded at the first valid value.
 
-    NaN until `rows` valid values were seen; NaN keeps the state, more than `rows` in a row clear it.
+    NaN until `span` valid values were seen; NaN keeps the state, more than `span` in a row clear it.
     """
-    out = np.full(x.shape, np.nan)
-    state = np.full(x.shape[1], np.nan)
-    seen, missing = np.zeros(x.shape[1], np.int64), np.zeros(x.shape[1], np.int64)
-    with np.errstate(over="ignore", invalid="ignore"):
-        for t, today in enumerate(x):
-            valid = ~np.isnan(today)
-            missing = np.where(valid, 0, missing + 1)
-            seen[missing > rows] = 0
-            moved = np.where(seen == 0, today, alpha * today + (1.0 - alpha) * state)
-            state = np.where(valid, moved, state)
-            seen += valid
-            np.copyto(out[t], state, where=valid & (seen >= rows))
-    return finite(out)
+    state, seen, missing = np.nan, 0, 0
+    for t in range(x.size):
+        out[t] = np.nan
+        if math.isnan(x[t]):
+            missing += 1
+            if missing > span:
+                seen = 0
+            continue
+        state = x[t] if seen == 0 else alpha * x[t] + (1.0 - alpha) * state
+        seen, missing = seen + 1, 0
+        if seen >= span:
+            out[t] = state
 
 
-def ema(_ctx: Context, x: Series, span: int) -> Series:
-    """Exponential moving average, alpha = 2 / (span + 1)."""
-    return _smooth(x, 2.0 / (span + 1.0), span)
-
-
-def sma_cn(_ctx: Context, x: Series, n: int, m: int) -> Series:
-    """Follow y = (m x + (n - m) y') / n."""
-    return _smooth(x, m / n, n)
-
-
-def hump(_ctx: Context, x: Series, h: float) -> Series:
+@part
+def _hump(x: Flat, h: float, out: Flat) -> None:
     """Move from the last value toward x by at most `h`."""
-    out = np.full(x.shape, np.nan)
-    state = np.full(x.shape[1], np.nan)
-    with np.errstate(over="ignore", invalid="ignore"):
-        for t, today in enumerate(x):
-            gap = today - state
-            moved = np.where(np.abs(gap) > h, state + np.copysign(h, gap), today)
-            state = np.where(np.isnan(today), state, moved)
-            np.copyto(out[t], state, where=~np.isnan(today))
-    return finite(out)
+    state = np.nan
+    for t in range(x.size):
+        out[t] = np.nan
+        if not math.isnan(x[t]):
+            gap = x[t] - state
+            state = state + math.copysign(h, gap) if abs(gap) > h else x[t]
+            out[t] = state
 
 
-def trade_when(_ctx: Context, trigger: Series, x: Series, leave: Series) -> Series:
+@part
+def _trade_when(trigger: Flat, x: Flat, leave: Flat, out: Flat) -> None:
     """Exit true gives NaN, else trigger true gives x, else what was held; unknown is not true."""
-    out = np.empty(x.shape)
-    enters, leaves = _true(trigger), _true(leave)
-    state = np.full(x.shape[1], np.nan)
-    for t in range(x.shape[0]):
-        state = np.where(leaves[t], np.nan, np.where(enters[t], x[t], state))
+    state = np.nan
+    for t in range(x.size):
+        if leave[t] != 0.0 and not math.isnan(leave[t]):
+            state = np.nan
+        elif trigger[t] != 0.0 and not math.isnan(trigger[t]):
+            state = x[t]
         out[t] = state
-    return out
 
 
-def _true(c: Series) -> NDArray[np.bool_]:
-    held: NDArray[np.bool_] = (c != 0) & ~np.isnan(c)
-    return held
-
-
-def _rows_since(happened: NDArray[np.bool_]) -> Series:
-    """Rows since it last happened, 0 today, NaN before the first time."""
-    rows = np.arange(happened.shape[0])[:, None]
-    last = np.maximum.accumulate(np.where(happened, rows, -1), axis=0)
-    return np.where(last < 0, np.nan, rows - last)
-
-
-def ts_days_since(_ctx: Context, c: Series) -> Series:
+@part
+def _days_since(c: Flat, out: Flat) -> None:
     """Days since the condition held, 0 today; an unknown condition gives NaN that day."""
-    return np.where(np.isnan(c), np.nan, _rows_since(_true(c)))
+    days = np.nan
+    for t in range(c.size):
+        days += 1.0
+        if c[t] != 0.0 and not math.isnan(c[t]):
+            days = 0.0
+        out[t] = np.nan if math.isnan(c[t]) else days
 
 
-def _latest(x: Series) -> Series:
-    """The latest valid value, however old."""
-    rows = np.arange(x.shape[0])[:, None]
-    last = np.maximum.accumulate(np.where(np.isnan(x), 0, rows), axis=0)
-    latest: Series = np.take_along_axis(x, last, axis=0)
-    return latest
+@part
+def _changes(x: Flat, since: bool, out: Flat) -> None:
+    """What x was before it last changed or, with `since`, how many days ago that was."""
+    last, other, days = np.nan, np.nan, np.nan
+    for t in range(x.size):
+        days += 1.0
+        out[t] = np.nan
+        if not math.isnan(x[t]):
+            if not math.isnan(last) and x[t] != last:
+                other, days = last, 0.0
+            last = x[t]
+            out[t] = days if since else other
 
 
-def _before(x: Series) -> Series:
-    """The latest valid value before today."""
-    out = np.full(x.shape, np.nan)
-    out[1:] = _latest(x)[:-1]
-    return out
-
-
-def last_diff(_ctx: Context, x: Series) -> Series:
-    """The latest earlier value that differs from today's."""
-    before = _before(x)
-    # at a change, what stood before it is the answer until the next change
-    changed = np.where(~np.isnan(x) & ~np.isnan(before) & (x != before), before, np.nan)
-    return np.where(np.isnan(x), np.nan, _latest(changed))
-
-
-def days_from_change(_ctx: Context, x: Series) -> Series:
-    """Days since x last changed, 0 on the day of the change; NaN before the first one."""
-    before = _before(x)
-    changed = ~np.isnan(x) & ~np.isnan(before) & (x != before)
-    return np.where(np.isnan(x), np.nan, _rows_since(changed))
-
-
-def ts_backfill(_ctx: Context, x: Series, d: int) -> Series:
+@part
+def _backfill(x: Flat, d: int, out: Flat) -> None:
     """The latest valid value of the last `d` rows."""
-    age = _rows_since(~np.isnan(x))
-    return np.where(age < d, _latest(x), np.nan)
+    last, age = np.nan, 0
+    for t in range(x.size):
+        age += 1
+        if not math.isnan(x[t]):
+            last, age = x[t], 0
+        out[t] = last if age < d else np.nan
 
 
-RECURSIVE: dict[str, Kernel] = {
-    "days_from_change": days_from_change,
-    "ema": ema,
-    "hump": hump,
-    "last_diff": last_diff,
-    "sma_cn": sma_cn,
-    "trade_when": trade_when,
-    "ts_backfill": ts_backfill,
-    "ts_days_since": ts_days_since,
-}
+def recursive(kind: Any, words: Any) -> None:
+    """Operators that carry a state from row to row."""
+    rows, op, size = words[ROWS], words[OP], itemsize(kind)
+    x, y, z, out = np.empty(rows), np.empty(rows), np.empty(rows), np.empty(rows)
+    for lane in range(0, BLOCK * size, size):
+        read_column(kind, words[A] + lane, words[A + STEP], x)
+        if op <= 1:
+            _smooth(x, number(words, P), words[WINDOW], out)
+        elif op == 2:
+            _hump(x, number(words, P), out)
+        elif op == 3:
+            read_column(kind, words[B] + lane, words[B + STEP], y)
+            read_column(kind, words[C] + lane, words[C + STEP], z)
+            _trade_when(x, y, z, out)
+        elif op == 4:
+            _days_since(x, out)
+        elif op <= 6:
+            _changes(x, op == 6, out)
+        else:
+            _backfill(x, words[WINDOW], out)
+        write_column(kind, words[OUT] + lane, words[OUT + STEP], out)

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alphaswarm.dsl.context import Context
-from alphaswarm.dsl.kernels.base import Kernel, Series, finite
+from alphaswarm.dsl.kernels.base import Series, finite
 
-__all__ = ["RESIDUAL"]
+__all__ = ["cs_resid"]
 
 # A regressor whose squared length falls below this share once the others are taken out is collinear.
 COLLINEAR = 1e-20
@@ -63,6 +63,3 @@ def _without(a: Series, basis: list[Series]) -> Series:
         square = _dot(direction, direction)
         a = a - _dot(a, direction) / np.where(square > 0, square, 1.0) * direction
     return a
-
-
-RESIDUAL: dict[str, Kernel] = {"cs_resid": cs_resid}

@@ -2,42 +2,73 @@
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Callable
+from typing import Any
 
-from alphaswarm.dsl.context import Context
-from alphaswarm.dsl.kernels.base import Kernel, Series, finite
+from alphaswarm.core.jit import part
+from alphaswarm.dsl.kernels import maths
+from alphaswarm.dsl.kernels.elementwise import finite
+from alphaswarm.dsl.kernels.vectors import fill, fill_wide, itemsize, load, narrow, store, wide
+from alphaswarm.dsl.kernels.words import BLOCK, LANE_STEP, OP, OUT, ROWS, STEP, WINDOW, A
 
-__all__ = ["SHIFT", "delay"]
+__all__ = ["SHIFT", "shift"]
 
-
-def delay(_ctx: Context, x: Series, d: int) -> Series:
-    """The value `d` rows before."""
-    out = np.full(x.shape, np.nan)
-    out[d:] = x[:-d] if d < len(x) else x[:0]
-    return out
-
-
-def delta(ctx: Context, x: Series, d: int) -> Series:
-    """Change over `d` rows."""
-    with np.errstate(over="ignore"):
-        return finite(x - delay(ctx, x, d))
+SHIFT = ("delay", "delta", "pct_change", "log_return")
+NAN = float("nan")
 
 
-def pct_change(ctx: Context, x: Series, d: int) -> Series:
-    """Relative change over `d` rows."""
-    return _ratio(ctx, x, d) - 1.0
+def _against_the_past(function: Callable[[Any, Any, Any], Any]) -> Callable[[Any, Any], None]:
+    """A kernel that applies `function` to today's vector and that of WINDOW rows before."""
+    apply = part(function)
+
+    @part
+    def walk(kind: Any, words: Any) -> None:
+        rows, lag = words[ROWS], min(words[WINDOW], words[ROWS])
+        size = itemsize(kind)
+        for lane in range(0, BLOCK * size, LANE_STEP * size):
+            out, now = words[OUT] + lane, words[A] + lane
+            past = now
+            for _ in range(lag):
+                store(kind, out, fill(kind, NAN))
+                out += words[OUT + STEP]
+                now += words[A + STEP]
+            for _ in range(rows - lag):
+                store(kind, out, apply(kind, load(kind, now), load(kind, past)))
+                out += words[OUT + STEP]
+                now += words[A + STEP]
+                past += words[A + STEP]
+
+    return walk
 
 
-def log_return(ctx: Context, x: Series, d: int) -> Series:
-    """Logarithm of the ratio to the value `d` rows before."""
-    ratio = _ratio(ctx, x, d)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return finite(np.log(ratio))
+@_against_the_past
+def _past(_kind: Any, _now: Any, past: Any) -> Any:
+    return past
 
 
-def _ratio(ctx: Context, x: Series, d: int) -> Series:
-    with np.errstate(all="ignore"):
-        return finite(x / delay(ctx, x, d))
+@_against_the_past
+def _change(_kind: Any, now: Any, past: Any) -> Any:
+    return finite(now - past)
 
 
-SHIFT: dict[str, Kernel] = {"delay": delay, "delta": delta, "log_return": log_return, "pct_change": pct_change}
+@_against_the_past
+def _relative(kind: Any, now: Any, past: Any) -> Any:
+    return finite(narrow(kind, wide(now) / wide(past) - fill_wide(1.0)))
+
+
+@_against_the_past
+def _logarithm(kind: Any, now: Any, past: Any) -> Any:
+    return finite(narrow(kind, maths.log(wide(now) / wide(past))))
+
+
+def shift(kind: Any, words: Any) -> None:
+    """The value of WINDOW rows before, and changes since then."""
+    op = words[OP]
+    if op == 0:
+        _past(kind, words)
+    elif op == 1:
+        _change(kind, words)
+    elif op == 2:
+        _relative(kind, words)
+    else:
+        _logarithm(kind, words)

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from alphaswarm.dsl.evaluate import evaluate
-from alphaswarm.dsl.kernels import KERNELS
+from alphaswarm.dsl.kernels.single import KERNELS
 from alphaswarm.dsl.operators import operators
 from alphaswarm.dsl.reference import REFERENCE
 

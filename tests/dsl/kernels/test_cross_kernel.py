@@ -7,8 +7,8 @@ import pytest
 from scipy.stats import norm, rankdata
 
 from alphaswarm.dsl.context import Context
-from alphaswarm.dsl.kernels import KERNELS
 from alphaswarm.dsl.kernels.cross import CROSS
+from alphaswarm.dsl.kernels.single import KERNELS
 
 RNG = np.random.default_rng(0)
 SHAPE = (7, 50)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from alphaswarm.dsl.context import Context
-from alphaswarm.dsl.kernels import KERNELS
+from alphaswarm.dsl.kernels.single import KERNELS
 
 run = KERNELS["group_backfill"]
 RNG = np.random.default_rng(0)

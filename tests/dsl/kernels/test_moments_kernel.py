@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from alphaswarm.dsl.context import Context
-from alphaswarm.dsl.kernels import KERNELS
 from alphaswarm.dsl.kernels.moments import center, deviation_scale, total
+from alphaswarm.dsl.kernels.single import KERNELS
 
 
 def down(name, values, *args, **options):

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from alphaswarm.dsl.context import Context
-from alphaswarm.dsl.kernels import KERNELS
 from alphaswarm.dsl.kernels.order import median_distance, middle_value, quantile_value
+from alphaswarm.dsl.kernels.single import KERNELS
 
 
 def windows(x, t, d):

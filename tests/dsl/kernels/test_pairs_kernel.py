@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from alphaswarm.dsl.context import Context
-from alphaswarm.dsl.kernels import KERNELS
+from alphaswarm.dsl.kernels.single import KERNELS
 
 RNG = np.random.default_rng(0)
 X, Y = RNG.normal(size=(2, 40))

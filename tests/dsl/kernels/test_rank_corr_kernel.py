@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import spearmanr
 
 from alphaswarm.dsl.context import Context
-from alphaswarm.dsl.kernels import KERNELS
+from alphaswarm.dsl.kernels.single import KERNELS
 
 
 @pytest.mark.parametrize("d", [3, 8, 50])

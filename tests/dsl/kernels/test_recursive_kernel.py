@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from alphaswarm.dsl.context import Context
-from alphaswarm.dsl.kernels import KERNELS
 from alphaswarm.dsl.kernels.recursive import RECURSIVE
+from alphaswarm.dsl.kernels.single import KERNELS
 
 X = np.random.default_rng(0).normal(size=(50, 3))
 CTX = Context(np.ones(X.shape, bool))

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from alphaswarm.dsl.context import Context
-from alphaswarm.dsl.kernels import KERNELS
 from alphaswarm.dsl.kernels.rolling import ROLLING
+from alphaswarm.dsl.kernels.single import KERNELS
 
 X = np.random.default_rng(0).normal(size=(6, 3))
 CTX = Context(np.ones(X.shape, bool))
