@@ -27,7 +27,8 @@ import pytest
 import typer
 
 import alphaswarm
-from alphaswarm.cli.main import app, main
+from alphaswarm.cli.app import app
+from alphaswarm.cli.main import main
 from alphaswarm.cli.output import ExitCode
 from alphaswarm.core import Reason, errors
 from alphaswarm.data import Catalog, FindingKind, synthetic_market

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import signal
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -23,6 +26,7 @@ from alphaswarm.cli.output import (
     print_json,
     print_table,
     progress_console,
+    shortened,
 )
 
 if TYPE_CHECKING:
@@ -42,10 +46,12 @@ SHOWN = 10
 def run(
     intent: Annotated[str, typer.Option("--intent", help="What to look for, in words.")] = "",
     proposer: Annotated[str, typer.Option("--proposer", help="auto, llm, search or random")] = "auto",
-    budget: Annotated[int, typer.Option("--budget", min=1, help="New trials to make.")] = 60,
+    budget: Annotated[int, typer.Option("--budget", min=1, max=1_000_000, help="New trials to make.")] = 60,
     panel: PanelOption = None,
     horizon: Annotated[int, typer.Option("--horizon", min=1, max=252, help="Days that the label spans.")] = 5,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Of all randomness: the same seed, the same run.")] = 0,
+    seed: Annotated[
+        int, typer.Option("--seed", min=0, max=2**63 - 1, help="Of all randomness: the same seed, the same run.")
+    ] = 0,
     resume: Annotated[str | None, typer.Option("--resume", help="Go on with this run.")] = None,
     workspace: WorkspaceOption = default_workspace,
     as_json: JsonOption = False,
@@ -59,15 +65,17 @@ def run(
 
             chosen = resolve_proposer(proposer, os.environ)
             model = os.environ.get("ALPHASWARM_LLM_MODEL") if chosen == "llm" else None
-            started = project.start_run(
-                panel=panel or project.catalog.default(),
-                horizon=horizon,
-                proposer=chosen,
-                budget=budget,
-                seed=seed,
-                intent=intent,
-                config={"model": model} if model else {},
-            )
+            with _tried(chosen) as found:
+                started = project.start_run(
+                    panel=panel or project.catalog.default(),
+                    horizon=horizon,
+                    proposer=chosen,
+                    budget=budget,
+                    seed=seed,
+                    intent=intent,
+                    config={"model": model} if model else {},
+                )
+                shutil.copytree(found, project.path / "runs" / started.id, dirs_exist_ok=True)
         outcome = _research(project, started)
         body = _closing(project, started, outcome)
     if as_json:
@@ -106,6 +114,24 @@ def show(
         print_json(body)
     else:
         _print_run(body)
+
+
+@contextmanager
+def _tried(proposer: str) -> Iterator[Path]:
+    """Try the proposer, so that a dead endpoint leaves no run behind; what it found lies in the directory."""
+    from alphaswarm.agents import make_proposer
+
+    with tempfile.TemporaryDirectory(prefix="alphaswarm-") as directory:
+        tried = make_proposer(proposer, os.environ, Path(directory))
+
+        async def start() -> None:
+            try:
+                await tried.start()
+            finally:
+                await tried.close()
+
+        asyncio.run(start())
+        yield Path(directory)
 
 
 def _research(project: Workspace, run: Run) -> dict[str, Any]:
@@ -208,7 +234,7 @@ def _print_run(body: dict[str, Any]) -> None:
     rows = [
         (
             "*" if one["digest"] in finalists else "",
-            one["expression"],
+            shortened(one["expression"]),
             one["source"],
             number(one["rank_ic"], 4),
             number(one["rank_ic_t"]),

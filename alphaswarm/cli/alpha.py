@@ -201,7 +201,7 @@ def weights(
 def list_trials(
     panel: PanelOption = None,
     run: Annotated[str | None, typer.Option("--run", help="Only the trials of this run.")] = None,
-    limit: Annotated[int, typer.Option("--limit", min=1)] = 20,
+    limit: Annotated[int, typer.Option("--limit", min=1, max=1_000_000)] = 20,
     workspace: WorkspaceOption = default_workspace,
     as_json: JsonOption = False,
 ) -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Sequence
-from enum import IntEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from alphaswarm.cli.exit_codes import ExitCode
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -30,9 +31,11 @@ __all__ = [
     "number",
     "open_catalog",
     "open_workspace",
+    "print_error",
     "print_json",
     "print_table",
     "progress_console",
+    "shortened",
 ]
 
 WorkspaceOption = Annotated[
@@ -49,16 +52,6 @@ default_workspace = Path(".alphaswarm")
 expression_settings = {"ignore_unknown_options": True}
 
 
-class ExitCode(IntEnum):
-    """What the shell gets back."""
-
-    OK = 0
-    USAGE = 2
-    PROVIDER = 3
-    LIMIT = 4
-    PARTIAL = 5
-
-
 def exit_code(error: AlphaSwarmError) -> ExitCode:
     """The exit code that stands for an error."""
     from alphaswarm.core import BudgetExceeded, ProviderError, StoreError
@@ -73,16 +66,21 @@ def fail(error: AlphaSwarmError, *, as_json: bool) -> ExitCode:
     from alphaswarm.core import ExpressionError, ProgramError
 
     if as_json:
-        body: dict[str, Any] = {"reason": str(error.reason), "message": error.message}
+        about: dict[str, Any] = {}
         if isinstance(error, ExpressionError):
-            body |= {"column": error.column, "hint": error.hint, "expression": error.text}
+            about = {"column": error.column, "hint": error.hint, "expression": error.text}
         if isinstance(error, ProgramError):
-            body["line"] = error.line
-        print_json({"error": body})
+            about = {"line": error.line}
+        print_error(str(error.reason), error.message, **about)
     else:
         text = error.pointed() if isinstance(error, ExpressionError) else f"{error.reason}: {error}"
         print(text, file=sys.stderr)
     return exit_code(error)
+
+
+def print_error(reason: str, message: str, **about: Any) -> None:
+    """The JSON document that stands for an error, on stdout."""
+    print_json({"error": {"reason": reason, "message": message} | about})
 
 
 def open_workspace(path: Path) -> Workspace:
@@ -114,6 +112,11 @@ def print_json(value: object) -> None:
 def number(value: float | None, digits: int = 2) -> str:
     """A number for people; a dash where there is none."""
     return "-" if value is None else f"{value:.{digits}f}"
+
+
+def shortened(text: str, width: int = 90) -> str:
+    """The start of a long text; the whole is in the JSON."""
+    return text if len(text) <= width else f"{text[: width - 3]}..."
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, right: Sequence[str] = ()) -> None:

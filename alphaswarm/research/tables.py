@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import Column, Connection, Float, ForeignKey, Index, Integer, String, Table, Text, event
+from sqlalchemy import BigInteger, Column, Connection, Float, ForeignKey, Index, Integer, String, Table, Text, event
 
 from alphaswarm.core.store import metadata
 
@@ -38,7 +38,7 @@ runs = Table(
     Column("fill", String(20), nullable=False),
     Column("proposer", String(40), nullable=False),
     Column("budget", Integer, nullable=False),
-    Column("seed", Integer, nullable=False),
+    Column("seed", BigInteger, nullable=False),
     Column("intent", Text, nullable=False),
     Column("config", Text, nullable=False),
     Column("started", String(40), nullable=False),

@@ -92,14 +92,17 @@ class Workspace:
             catalog: where panels come from; by default the built-in, fetched and imported ones.
 
         Raises:
-            StoreError: the directory can't be used, or holds a sealed or newer workspace.
+            StoreError: the directory can't be used, holds a sealed or newer workspace, or has lost its ledger.
         """
         from alphaswarm.data import Catalog
 
         directory = DEFAULT_PATH if path is None else Path(path)
-        store = Store(os.environ.get(DATABASE_VARIABLE) or directory / "ledger.db")
+        database = os.environ.get(DATABASE_VARIABLE) or directory / "ledger.db"
+        if isinstance(database, Path) and not _has_content(database):
+            _refuse_lost(directory)
+        store = Store(database)
         try:
-            is_unsealed = _settle(store, unsealed=unsealed)
+            is_unsealed = _settle(store, directory, unsealed=unsealed)
         except StoreError:
             store.close()
             raise
@@ -345,12 +348,34 @@ class Workspace:
         return summarise(run, candidates, trials_total=total)
 
 
-def _settle(store: Store, *, unsealed: bool) -> bool:
+def _has_content(path: Path) -> bool:
+    try:
+        return path.stat().st_size > 0
+    except OSError:
+        return False
+
+
+def _refuse_lost(directory: Path) -> None:
+    """A directory that has runs had a ledger: beginning another would forget every trial that was counted."""
+    try:
+        runs = next((directory / "runs").iterdir(), None)
+    except OSError:
+        return
+    if runs is not None:
+        raise StoreError(
+            f"{directory} holds runs, but its ledger is empty or gone: restore ledger.db (with its -wal file, if there "
+            "is one) from a backup, or move the directory runs away to begin a new project"
+        )
+
+
+def _settle(store: Store, directory: Path, *, unsealed: bool) -> bool:
     """Decide at the first opening what kind of workspace this is; say it at every later one."""
     with store.read() as connection:
         found = _settings(connection)
     if not found:
         with store.write() as connection:
+            if not _settings(connection):  # nobody else came first
+                _refuse_lost(directory)
             for name, value in (("format", FORMAT), ("unsealed", str(int(unsealed)))):
                 insert_once(connection, settings, {"name": name, "value": value})
             found = _settings(connection)

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import re
+import shutil
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
+
+from alphaswarm.agents.critic import criticise
 
 if TYPE_CHECKING:
     from tests.cli.conftest import Shell
@@ -29,7 +35,7 @@ RUN = ("agent", "run", "--panel", "tiny", "--budget", "8", "--seed", "3", "--hor
 
 
 @pytest.fixture
-def body(shell: Shell, tiny: str) -> dict[str, object]:
+def body(shell: Shell, tiny: str) -> dict[str, Any]:
     outcome = shell(*RUN, "--json")
     assert outcome.code == 0, outcome.err
     return dict(outcome.json)
@@ -110,6 +116,86 @@ def test_an_unreachable_model_exits_3(shell: Shell, tiny: str, monkeypatch: pyte
     outcome = shell("agent", "run", "--panel", tiny, "--proposer", "llm", "--budget", "1")
     assert outcome.code == 3
     assert "127.0.0.1:9" in outcome.err
+    assert shell("agent", "list", "--json").json == {"runs": []}  # nothing began
+
+
+class Model(BaseHTTPRequestHandler):
+    """A model that keeps to any schema and always proposes the same."""
+
+    asked: ClassVar[list[str]] = []
+
+    def do_POST(self) -> None:
+        """Answer a probe as it must be, anything else with an expression."""
+        request = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        self.asked.append(request["messages"][-1]["content"])
+        probe = self.asked[-1] == "Say hello."
+        text = json.dumps({"word": "zebra"} if probe else {"expression": "cs_rank(close)", "rationale": "why not"})
+        choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}
+        body = json.dumps({"id": "c", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice]})
+        self.send_response(200)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body.encode())
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+def test_the_trial_of_a_model_is_made_once(shell: Shell, tiny: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    Model.asked.clear()
+    with ThreadingHTTPServer(("127.0.0.1", 0), Model) as server:
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+        monkeypatch.setenv("ALPHASWARM_LLM_BASE_URL", f"http://127.0.0.1:{server.server_port}/v1")
+        monkeypatch.setenv("ALPHASWARM_LLM_MODEL", "m")
+        outcome = shell("agent", "run", "--panel", tiny, "--budget", "1", "--json")
+        server.shutdown()
+    assert outcome.code == 0, outcome.err
+    assert outcome.json["proposer"] == "llm"
+    assert outcome.json["trials"] == 1
+    assert Model.asked.count("Say hello.") == 1
+    assert len(Model.asked) == 2
+
+
+def test_a_long_expression_is_cut_in_the_table_only(shell: Shell, body: dict[str, Any], tiny: str) -> None:
+    long = "cs_rank(" + " + ".join(f"ts_sum(returns, {days})" for days in range(2, 40)) + ")"
+    changed = body | {"candidates": [{**body["candidates"][0], "expression": long}]}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("alphaswarm.cli.agent._body", lambda *_: changed)
+        text = shell("agent", "show", str(body["run_id"])).out
+        assert shell("agent", "show", str(body["run_id"]), "--json").json["candidates"][0]["expression"] == long
+    assert f"{long[:87]}..." in text
+    assert long[:88] not in text
+
+
+def test_a_workspace_that_is_deleted_meanwhile_is_no_success(
+    shell: Shell, tiny: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lose(*arguments: Any) -> Any:
+        shutil.rmtree(".alphaswarm", ignore_errors=True)
+        return criticise(*arguments)
+
+    monkeypatch.setattr("alphaswarm.agents.researcher.criticise", lose)
+    outcome = shell(*RUN, "--json")
+    assert outcome.code == 3
+    assert "deleted or replaced" in outcome.json["error"]["message"]
+
+
+def test_a_damaged_checkpoint_begins_again_from_the_ledger(
+    shell: Shell, tiny: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stopped(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("alphaswarm.research.Workspace.finish_run", stopped)
+        assert shell(*RUN, "--json").code == 5
+    Path(".alphaswarm/runs/r0001/checkpoint.sqlite").write_bytes(b"garbage" * 1000)
+    outcome = shell("agent", "run", "--resume", "r0001", "--json")
+    assert outcome.code == 0
+    assert "checkpoint.sqlite.damaged" in outcome.err
+    assert outcome.json["trials"] == 8
+    assert outcome.json["counts"]["recalled"] == 0  # they are this run's own
 
 
 def test_a_file_may_be_researched_from_anywhere(shell: Shell, market_file: Path) -> None:

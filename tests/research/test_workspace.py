@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import update
 
 from alphaswarm.backtest import target_weights
-from alphaswarm.core import DataInvalid, FieldNotFound, StoreError, WeightsInvalid
+from alphaswarm.core import DataInvalid, FieldNotFound, Store, StoreError, WeightsInvalid
 from alphaswarm.dsl import evaluate
 from alphaswarm.research import Workspace
 from alphaswarm.research.tables import settings
@@ -75,6 +75,25 @@ def test_what_is_no_workspace(open_workspace: Open, tmp_path: Path, kind: str) -
         (tmp_path / "ws" / "ledger.db").write_bytes(b"garbage" * 999)
     with pytest.raises(StoreError):
         open_workspace()
+
+
+@pytest.mark.parametrize("loss", ["gone", "empty", "no rows"])
+def test_a_lost_ledger_is_no_new_project(open_workspace: Open, tmp_path: Path, loss: str) -> None:
+    open_workspace().close()
+    ledger = tmp_path / "ws" / "ledger.db"
+    kept = ledger.read_bytes()
+    (tmp_path / "ws" / "runs" / "r0001").mkdir(parents=True)
+    ledger.unlink()
+    if loss == "empty":
+        ledger.touch()
+    elif loss == "no rows":
+        Store(ledger).close()
+    for _ in range(2):
+        with pytest.raises(StoreError, match=r"restore ledger\.db .* or move the directory runs away"):
+            open_workspace()
+    assert loss != "gone" or not ledger.exists()
+    ledger.write_bytes(kept)
+    open_workspace()
 
 
 def test_weights_of_a_date(workspace: Workspace) -> None:

@@ -1,0 +1,24 @@
+"""The command groups, put together."""
+
+from __future__ import annotations
+
+import typer
+
+from alphaswarm.cli import agent, alpha, backtest, data, mcp, project, rag
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    name="alphaswarm",
+    help="Research symbolic alpha factors: propose, evaluate, remember, report.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["--help"]},
+)
+app.add_typer(agent.app, name="agent", help="Let the researcher run, and look at its runs.")
+app.add_typer(alpha.app, name="alpha", help="Validate, evaluate and list expressions.")
+app.add_typer(backtest.app, name="backtest", help="From weights to equity.")
+app.add_typer(data.app, name="data", help="Panels: list, show, fetch, check, import.")
+app.add_typer(mcp.app, name="mcp", help="The tools for any MCP client.")
+app.add_typer(rag.app, name="rag", help="The memory of everything tried.")
+project.add_commands(app)
