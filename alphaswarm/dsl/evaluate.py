@@ -41,6 +41,7 @@ def _reference() -> Table:
 
 
 ENGINES: dict[str, Callable[[], Table]] = {"numba": _numba, "reference": _reference}
+ENGINE_NAMES = (*ENGINES, "torch")
 DTYPES = ("float32", "float64")
 
 
@@ -50,6 +51,7 @@ def evaluate(  # type: ignore[overload-overlap]  # a str is a sequence of str, b
     panel: Panel,
     *,
     engine: str = ...,
+    device: str = ...,
     dtype: str = ...,
     threads: int = ...,
     memory_limit: int | None = ...,
@@ -62,6 +64,7 @@ def evaluate(
     panel: Panel,
     *,
     engine: str = ...,
+    device: str = ...,
     dtype: str = ...,
     threads: int = ...,
     memory_limit: int | None = ...,
@@ -73,6 +76,7 @@ def evaluate(
     panel: Panel,
     *,
     engine: str = "numba",
+    device: str = "cpu",
     dtype: str = "float64",
     threads: int = 1,
     memory_limit: int | None = None,
@@ -82,9 +86,12 @@ def evaluate(
     Args:
         expr: an expression, its text, or a list of them.
         panel: what to evaluate on. Where it has no ``returns``, that name means ``pct_change(close, 1)``.
-        engine: "numba" (compiled) or "reference" (slow, the definition of every operator).
+        engine: "numba" (compiled), "torch" (tensors, the `rl` extra) or "reference" (slow, the definition of
+            every operator).
+        device: "cpu", or "cuda" with engine "torch".
         dtype: "float64" or "float32", of the result.
-        threads: how many the engine may use; both engines use one.
+        threads: how many the engine may use; "numba" and "reference" use one. torch has one such setting for
+            the whole process: it is changed while this runs.
         memory_limit: bytes that the arrays made here may take at the same time, the panel not counted.
 
     Returns:
@@ -92,12 +99,15 @@ def evaluate(
 
     Raises:
         ExpressionError: text or tree that is no valid expression, or (`UnknownField`) names what the panel lacks.
-        UnknownName: no such engine or dtype.
+        UnknownName: no such engine, device or dtype.
+        ProviderError: torch is not installed, or there is no such device on this machine.
         DataInvalid: `threads` or `memory_limit` below 1.
         BudgetExceeded: more than `memory_limit` would be needed; nothing was allocated.
     """
-    if engine not in ENGINES:
-        raise UnknownName.of("engine", engine, ENGINES)
+    if engine not in ENGINE_NAMES:
+        raise UnknownName.of("engine", engine, ENGINE_NAMES)
+    if engine != "torch" and device != "cpu":
+        raise UnknownName.of("device of this engine", device, ["cpu"])
     if dtype not in DTYPES:
         raise UnknownName.of("dtype", dtype, DTYPES)
     for name, value in (("threads", threads), ("memory_limit", memory_limit)):
@@ -106,8 +116,13 @@ def evaluate(
     batch = [expr] if isinstance(expr, Expr | str) else list(expr)
     trees = [parse(one) if isinstance(one, str) else one for one in batch]
     plan = Plan.of([bind(check(tree, panel), panel) for tree in trees])
-    _within(memory_limit, plan, panel)
-    values = _run(plan, panel, ENGINES[engine](), np.dtype(dtype))
+    if engine == "torch":
+        from alphaswarm.dsl.torch_engine import run
+
+        values = run(plan, panel, dtype=dtype, device=device, threads=threads, memory_limit=memory_limit)
+    else:
+        _within(memory_limit, plan, panel)
+        values = _run(plan, panel, ENGINES[engine](), np.dtype(dtype))
     return values[0] if isinstance(expr, Expr | str) else values
 
 

@@ -87,3 +87,46 @@ def apply_operator():
         return call(name, *args, **options)
 
     return apply
+
+
+# Operators whose value has a unit of its own, in which 0 by cancellation is still told from 0: what that unit is,
+# made of the widths of the series arguments.
+UNITS = {
+    **dict.fromkeys(("ts_corr", "ts_autocorr", "ts_rank_corr", "ts_rsq", "ts_skew", "ts_kurt"), lambda *_: 1.0),
+    **dict.fromkeys(("ts_zscore", "ts_ir", "cs_zscore", "group_zscore"), lambda *_: 1.0),
+    **dict.fromkeys(("ts_resid", "ts_slope", "cs_resid", "ts_mad"), lambda x, *_: x),
+    "ts_cov": lambda x, y: x * y,
+    "ts_beta": lambda y, x: y / x if x else 0.0,
+}
+# A mean that is rounded differently by one unit moves a difference from it by as much.
+AWAY_FROM_A_MEAN = ("cs_demean", "group_neutralize", "ts_av_diff", "ts_mad")
+
+
+@pytest.fixture(scope="session")
+def assert_agree():
+    """`assert_agree(name, got, true, series, literals)`: NaN for NaN, no infinity, and close to the true values.
+
+    Close is 1e-12 of the value for float64 and 2e-7 for float32, or as much of the operator's own unit.
+    """
+
+    def width(x):
+        held = x[~np.isnan(x)]
+        return float(held.max() - held.min()) if held.size else 0.0
+
+    def check(name, got, true, series, literals=(), said=""):
+        relative, eps = (2e-7, 6e-8) if got.dtype == np.float32 else (1e-12, 2.0**-53)
+        np.testing.assert_array_equal(np.isnan(got), np.isnan(true), err_msg=f"{name} {said}")
+        assert not np.isinf(got).any()
+        with np.errstate(all="ignore"):
+            unit = UNITS[name](*map(width, series)) if name in UNITS else 0.0
+            if name == "ts_moment":
+                unit = width(series[0]) ** literals[1]
+        allowed = relative * unit
+        if name in AWAY_FROM_A_MEAN:
+            allowed += 8 * eps * max(np.abs(series[0][~np.isnan(series[0])]), default=0.0)
+        there = ~np.isnan(true)
+        error = np.abs(got[there].astype(float) - true[there])
+        bound = np.maximum(relative * np.abs(true[there]), allowed) + np.finfo(got.dtype).smallest_subnormal
+        assert (error <= bound).all(), f"{name} {said}: off by {error.max()}, {bound[error.argmax()]} is allowed"
+
+    return check
