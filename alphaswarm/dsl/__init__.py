@@ -11,10 +11,12 @@ from alphaswarm.dsl.mutate import crossover, mutate, random_expr
 from alphaswarm.dsl.operators import operators
 from alphaswarm.dsl.parser import parse
 from alphaswarm.dsl.signature import Operator
+from alphaswarm.dsl.stepper import Stepper
 
 __all__ = [
     "Expr",
     "Operator",
+    "Stepper",
     "bind",
     "call",
     "canonical",
