@@ -115,12 +115,13 @@ def evaluate(
             raise DataInvalid(f"{name} must be at least 1, got {value}", Reason.ARGUMENT_INVALID)
     batch = [expr] if isinstance(expr, Expr | str) else list(expr)
     trees = [parse(one) if isinstance(one, str) else one for one in batch]
-    plan = Plan.of([bind(check(tree, panel), panel) for tree in trees])
+    roots = [bind(check(tree, panel), panel) for tree in trees]
     if engine == "torch":
         from alphaswarm.dsl.torch_engine import run
 
-        values = run(plan, panel, dtype=dtype, device=device, threads=threads, memory_limit=memory_limit)
+        values = run(roots, panel, dtype=dtype, device=device, threads=threads, memory_limit=memory_limit)
     else:
+        plan = Plan.of(roots)
         _within(memory_limit, plan, panel)
         values = _run(plan, panel, ENGINES[engine](), np.dtype(dtype))
     return values[0] if isinstance(expr, Expr | str) else values

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from alphaswarm.core.errors import ProviderError
+from alphaswarm.dsl.plan import Plan
 
 if TYPE_CHECKING:
     from typing import Any
 
     from alphaswarm.core.panel import Panel
-    from alphaswarm.dsl.plan import Plan
+    from alphaswarm.dsl.expr import Expr
 
 __all__ = ["run"]
 
 
 def run(
-    plan: Plan, panel: Panel, *, dtype: str, device: str, threads: int, memory_limit: int | None
+    roots: Sequence[Expr], panel: Panel, *, dtype: str, device: str, threads: int, memory_limit: int | None
 ) -> list[NDArray[Any]]:
-    """The outputs of `plan` on `panel`, as numpy arrays; `evaluate` says what the arguments mean.
+    """The values of `roots` on `panel`, as numpy arrays; `evaluate` says what the arguments mean.
 
     Raises:
         ProviderError: torch is not installed, or there is no such device on this machine.
@@ -36,5 +38,5 @@ def run(
         raise ProviderError(
             "engine 'torch' needs torch, which is not installed: pip install 'alphaswarm[rl]'"
         ) from None
-    outputs = tensors(plan, panel, dtype=dtype, device=device, threads=threads, memory_limit=memory_limit)
+    outputs = tensors(Plan.of(roots), panel, dtype=dtype, device=device, threads=threads, memory_limit=memory_limit)
     return [np.asarray(output.cpu().numpy()) for output in outputs]
