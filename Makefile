@@ -1,6 +1,6 @@
 # One command each, the same here and in CI.
 .DEFAULT_GOAL := help
-.PHONY: help setup run check test test-net bench clean
+.PHONY: help setup run check test test-slow test-net bench clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -31,6 +31,9 @@ check: setup ## format, lint, types, layers, shape
 
 test: setup ## everything that needs no network, Node or browser
 	$(BIN)/python -m pytest
+
+test-slow: setup ## 20,000 generated expressions against their definition; minutes
+	$(BIN)/python -m pytest -m slow
 
 test-net: setup ## the us431 panel, the small LLM, MCP Inspector, Chromium
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[test-llm]'
