@@ -125,8 +125,9 @@ def assert_agree():
         if name in AWAY_FROM_A_MEAN:
             allowed += 8 * eps * max(np.abs(series[0][~np.isnan(series[0])]), default=0.0)
         there = ~np.isnan(true)
-        error = np.abs(got[there].astype(float) - true[there])
-        bound = np.maximum(relative * np.abs(true[there]), allowed) + np.finfo(got.dtype).smallest_subnormal
+        wide = true[there].astype(float)
+        error = np.abs(got[there].astype(float) - wide)
+        bound = np.maximum(relative * np.abs(wide), allowed) + float(np.finfo(got.dtype).smallest_subnormal)
         assert (error <= bound).all(), f"{name} {said}: off by {error.max()}, {bound[error.argmax()]} is allowed"
 
     return check
