@@ -1,4 +1,4 @@
-"""Values that other systems got wrong in public, each with the right one, on both engines."""
+"""Values that other systems got wrong in public, each with the right one, on every engine."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from alphaswarm.dsl.evaluate import evaluate
 NAN = np.nan
 
 
-@pytest.fixture(params=["numba", "reference"])
+@pytest.fixture(params=["numba", "reference", "torch"])
 def engine(request):
     return request.param
 

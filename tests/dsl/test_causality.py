@@ -13,7 +13,7 @@ from alphaswarm.dsl.evaluate import evaluate
 from alphaswarm.dsl.operators import operators
 
 NAMES = sorted(name for name, operator in operators().items() if operator.expands is None)
-ENGINES = ("numba", "reference")
+ENGINES = ("numba", "reference", "torch")
 
 
 def corrupted_after(panel, t):
@@ -42,6 +42,19 @@ def test_the_future_changes_nothing(name, engine, make_market, apply_operator):
             np.testing.assert_array_equal(other[: t + 1], whole[: t + 1], err_msg=str(expr))
             # and the value of the day is the one that was computed on that day
             np.testing.assert_array_equal(evaluate(expr, panel.head(t + 1), engine=engine), whole[: t + 1])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("d", [1, 2, 5, 10, 20, 60, 120, 250, 504])
+@pytest.mark.parametrize("name", NAMES)
+def test_the_future_changes_nothing_in_any_window(name, d, make_market, apply_operator):
+    panel = make_market(12, rows=520, names=3, missing=0.01)
+    for expr in {apply_operator(name, d), apply_operator(name, d, max(1, d // 2))}:
+        whole = evaluate(expr, panel)
+        for t in (d - 1, d, 2 * d - 1, 509):
+            if t < 519:
+                other = evaluate(expr, corrupted_after(panel, t))
+                np.testing.assert_array_equal(other[: t + 1], whole[: t + 1], err_msg=str(expr))
 
 
 @pytest.mark.parametrize("name", NAMES)

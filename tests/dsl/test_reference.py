@@ -12,7 +12,7 @@ import pytest
 from alphaswarm.core import Panel, make_rng
 from alphaswarm.dsl import call, check, field, number, parse, random_expr
 from alphaswarm.dsl.evaluate import evaluate
-from alphaswarm.dsl.kernels.single import KERNELS
+from alphaswarm.dsl.kernels import KERNELS
 from alphaswarm.dsl.operators import operators
 from alphaswarm.dsl.reference import REFERENCE
 from alphaswarm.dsl.signature import Family, SlotKind
@@ -66,27 +66,30 @@ class Alone:
 
     def __init__(self, node, values, market):
         self.node, self.operator = node, operators()[node.op]
-        self.series, args = [], []
-        for index, argument in enumerate(node.args):
-            kind = self.operator.slot(index).kind
-            if kind.literal or kind is SlotKind.GROUP or argument.constant is not None:
-                args.append(argument)
-                continue
-            name = f"x{index}"
-            self.series.append(values[argument])
-            # a condition is 0, 1 or NaN already, but in its slot it must look like one
-            args.append(call("ne", field(name), 0) if kind is SlotKind.CONDITION else field(name))
-        self.expr = call(node.op, *args, **dict(node.options))
-        self.fields = self.expr.fields
+        self.series = {f"x{index}": values[argument] for index, argument in enumerate(node.args) if argument in values}
         self.market = market
+
+    def expr(self, dtype):
+        args = []
+        for index, argument in enumerate(self.node.args):
+            kind = self.operator.slot(index).kind
+            if f"x{index}" in self.series:
+                # a condition is 0, 1 or NaN already, but in its slot it must look like one
+                args.append(call("ne", field(f"x{index}"), 0) if kind is SlotKind.CONDITION else field(f"x{index}"))
+            elif self.operator.elementwise and kind is not SlotKind.CONDITION:
+                # among cells a literal is as wide as the values
+                args.append(number(float(np.dtype(dtype).type(argument.constant))))
+            else:
+                args.append(argument)
+        return call(self.node.op, *args, **dict(self.node.options))
 
     def panel(self, dtype):
         # membership counts across symbols only: a panel masks its results by it
         across = self.operator.family in (Family.CROSS, Family.GROUP)
         universe = self.market.universe if across else None
         with np.errstate(over="ignore"):
-            narrow = [one.astype(dtype).astype(float) for one in self.series]
-        fields = {name: np.where(np.isinf(x), np.nan, x) for name, x in zip(self.fields, narrow, strict=True)}
+            narrow = {name: one.astype(dtype).astype(float) for name, one in self.series.items()}
+        fields = {name: np.where(np.isinf(x), np.nan, x) for name, x in narrow.items()}
         return Panel.from_arrays(fields, self.market.dates, self.market.symbols, universe, self.market.groups)
 
 
@@ -104,13 +107,13 @@ def test_every_node_on_the_inputs_of_the_reference(seeds, market, assert_agree):
                 continue
             alone = Alone(node, values, market)
             for dtype in ("float64", "float32"):
-                panel = alone.panel(dtype)
-                true = evaluate(alone.expr, panel, engine="reference", dtype=dtype)
+                panel, one = alone.panel(dtype), alone.expr(dtype)
+                true = evaluate(one, panel, engine="reference", dtype=dtype)
                 if dtype == "float64":
                     values[node] = true
                 for engine in ("numba", "torch"):
-                    got = evaluate(alone.expr, panel, engine=engine, dtype=dtype)
-                    series = [panel[name] for name in alone.fields]
+                    got = evaluate(one, panel, engine=engine, dtype=dtype)
+                    series = [panel[name] for name in alone.series]
                     assert_agree(node.op, got, true, series, literals(node), f"{engine} {node}")
             seen.add(node.op)
     assert len(seen) > 80
