@@ -12,7 +12,7 @@ import pytest
 from alphaswarm.core import Panel, make_rng
 from alphaswarm.dsl import call, check, field, number, parse, random_expr
 from alphaswarm.dsl.evaluate import evaluate
-from alphaswarm.dsl.kernels import KERNELS
+from alphaswarm.dsl.kernels.single import KERNELS
 from alphaswarm.dsl.operators import operators
 from alphaswarm.dsl.reference import REFERENCE
 from alphaswarm.dsl.signature import Family, SlotKind
