@@ -46,14 +46,14 @@ def _hook(event, _args):
 sys.addaudithook(_hook)  # can't be removed: the flag decides
 
 
-def attempt(text):
+def attempt(text, dialect="native"):
     """The error of reading `text` (None if it is read), the events meanwhile, and the seconds it took."""
     error = None
     _seen.clear()
     _watching.on = True
     start = process_time()
     try:
-        expr = parse(text)
+        expr = parse(text, dialect)
         assert parse(str(expr)) is expr
     except ExpressionError as refusal:
         error = refusal
@@ -109,6 +109,21 @@ def test_odd_but_sound(text, printed):
     assert error is None
     assert events == []
     assert str(parse(text)) == printed
+
+
+@pytest.mark.parametrize("dialect", ["qlib", "worldquant"])
+@pytest.mark.parametrize("text", [text for text, _, _ in REFUSED.values()], ids=REFUSED)
+def test_no_dialect_lets_more_through(dialect, text):
+    error, events, seconds = attempt(text, dialect)
+    assert events == []
+    assert seconds < 1
+    if error is None:  # another language may have it: whatever came out was native, else `attempt` fails
+        assert len(text) < 100
+        return
+    assert error.text == text
+    assert error.hint
+    assert error.pointed().isascii()
+    assert len(error.pointed()) < 2000
 
 
 def test_29_ranks_are_one():
