@@ -74,12 +74,12 @@ class Formula:
 def library() -> Mapping[str, Formula]:
     """Every formula by its name, file by file in the order of the files."""
     found: dict[str, Formula] = {}
-    for file in sorted(files("alphaswarm.dsl").joinpath("library").iterdir(), key=lambda file: file.name):
-        if file.name.endswith(".toml"):
-            for formula in _read(file.name.removesuffix(".toml"), file.read_text("utf-8")):
-                if formula.name in found:
-                    raise ValueError(f"two formulas are called {formula.name!r}")
-                found[formula.name] = formula
+    shelf = [file for file in files("alphaswarm.dsl").joinpath("library").iterdir() if file.name.endswith(".toml")]
+    for file in sorted(shelf, key=lambda file: file.name):
+        for formula in _read(file.name.removesuffix(".toml"), file.read_text("utf-8")):
+            if formula.name in found:
+                raise ValueError(f"two formulas are called {formula.name!r}")
+            found[formula.name] = formula
     return MappingProxyType(found)
 
 

@@ -177,8 +177,11 @@ class _Reader:
             if token.text in self.dialect.infix:
                 self.infix(self.dialect.infix[token.text], token)
                 return False
-            if token.text in ("?", ":") and self.dialect.choice:
-                self.choice(token) if token.text == "?" else self.otherwise(token)
+            if token.text == "?":
+                self.choice(token)
+                return False
+            if token.text == ":":
+                self.otherwise(token)
                 return False
             if token.text == ",":
                 self.comma(token)
