@@ -52,5 +52,11 @@ bench: setup ## whole-run timings
 	$(BIN)/python -m benchmarks.default_run
 	$(BIN)/python -m benchmarks.hostile
 
+ORACLES := .oracles/bin/python
+
+bench-dsl: setup ## the language engine against its peers (they get an environment of their own)
+	test -x $(ORACLES) || ($(PYTHON) -m venv .oracles && .oracles/bin/pip install --quiet --requirement benchmarks/oracles.txt)
+	$(BIN)/python -m benchmarks.dsl.bench_dsl --oracles $(ORACLES)
+
 clean: ## remove what was made, but not your workspace
 	rm -rf .venv build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -143,7 +143,8 @@ def _language() -> Finding:
 
 
 def _store(workspace: Path) -> Finding:
-    if not (workspace / "ledger.db").exists() and not (workspace / "runs").exists():
+    elsewhere = os.environ.get("ALPHASWARM_DB")
+    if not elsewhere and not (workspace / "ledger.db").exists() and not (workspace / "runs").exists():
         return Finding("workspace", True, f"none in {workspace} yet; the first command makes it")
     with open_workspace(workspace) as project:
         return Finding("workspace", True, f"{project.path}, {len(project.runs())} runs")

@@ -113,7 +113,7 @@ def near(name: str, valid: Iterable[str]) -> str:
 class AlphaSwarmError(Exception):
     """Root of the tree; `reason` is the code for programs."""
 
-    reason: Reason = Reason.STORE
+    reason: Reason = Reason.INTERNAL
 
     def __init__(self, message: str, reason: Reason | None = None) -> None:
         super().__init__(message)

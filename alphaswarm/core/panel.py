@@ -19,7 +19,7 @@ from alphaswarm.core.summary import canonical_json
 __all__ = ["Panel"]
 
 # A bare name of the expression language; also the rule for field and group names.
-FIELD_NAME = re.compile(r"[a-z_][a-z0-9_]{0,63}")
+FIELD_NAME = re.compile(r"(?!__)(?!(?:and|or|not)\Z)[a-z_][a-z0-9_]{0,63}", re.ASCII)
 # Fields named like labels would hand the future to a formula.
 LABEL_NAME = re.compile(r"fwd_.*|future_.*|label.*|target.*")
 
@@ -152,7 +152,7 @@ def _field(
     name: str, values: ArrayLike, dates: NDArray[np.datetime64], symbols: tuple[str, ...]
 ) -> NDArray[np.float64]:
     if not FIELD_NAME.fullmatch(name):
-        raise DataInvalid(f"a field name must be lower case a-z, 0-9 and _ (at most 64), got {name!r}")
+        raise DataInvalid(f"a field name must be a word of the language (a-z, 0-9, _; at most 64), got {name!r}")
     if LABEL_NAME.fullmatch(name):
         raise DataInvalid(
             f"field {name!r} is named like a label (fwd_*, future_*, label*, target*): "
@@ -173,7 +173,7 @@ def _field(
 
 def _labels(name: str, values: ArrayLike, shape: tuple[int, int]) -> NDArray[np.str_]:
     if not FIELD_NAME.fullmatch(name):
-        raise DataInvalid(f"a group name must be lower case a-z, 0-9 and _ (at most 64), got {name!r}")
+        raise DataInvalid(f"a group name must be a word of the language (a-z, 0-9, _; at most 64), got {name!r}")
     labels = np.array(values, dtype=np.str_)
     if labels.shape not in (shape, shape[1:]):
         raise DataInvalid(f"group {name!r} must have shape {shape[1:]} or {shape}, got {labels.shape}")

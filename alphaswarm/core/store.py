@@ -29,7 +29,7 @@ class Store:
     the start, by whoever comes first.
 
     Args:
-        url: a path to an SQLite file, or any SQLAlchemy URL (PostgreSQL).
+        url: a path to an SQLite file, or the URL of another one. Tested with SQLite only.
 
     Raises:
         StoreError: the place can't be written, or holds no database.

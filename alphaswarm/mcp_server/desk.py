@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 import anyio
 from mcp.server.mcpserver import Context
 
-from alphaswarm.core.errors import BudgetExceeded
+from alphaswarm.core.errors import BudgetExceeded, StoreBusy
 
 if TYPE_CHECKING:
     from alphaswarm.research import Workspace
@@ -100,12 +100,19 @@ class Desk:
                 future.cancel()
 
     def job(self, key: str, work: Callable[[Workspace], R]) -> Future[R]:
-        """Start `work` as a job that outlives the call, or join the one that runs under `key`."""
+        """Start `work` as a job that outlives the call, or join the one that runs under `key`.
+
+        Raises:
+            StoreBusy: too many run.
+        """
         known = self._jobs.get(key)
         if known is not None and not known.done():
             return cast("Future[R]", known)
-        while len(self._jobs) >= MAX_JOBS:
-            del self._jobs[next(iter(self._jobs))]
+        ended = [key for key, job in self._jobs.items() if job.done()]
+        for old in ended[: max(0, len(self._jobs) + 1 - MAX_JOBS)]:
+            del self._jobs[old]
+        if len(self._jobs) >= MAX_JOBS:
+            raise StoreBusy(f"at most {MAX_JOBS} backtests run at a time here; wait for one to end")
         future = self._submit(work, "jobs")
         self._jobs[key] = cast("Future[object]", future)
         return future

@@ -284,23 +284,21 @@ class Workspace:
         seed: int,
         intent: str = "",
         config: Mapping[str, Any] | None = None,
-        fill: str = "close_t1",
     ) -> Run:
         """A new run, held by this workspace until it is finished or the workspace is closed.
 
         Raises:
-            AlphaSwarmError: a horizon, fill, budget (1 to 1,000,000) or seed (0 to 2**63 - 1) that can't be.
+            AlphaSwarmError: a horizon, budget (1 to 1,000,000) or seed (0 to 2**63 - 1) that can't be.
             EvidenceInvalid: the search window is too short for one label of this horizon.
-            FieldNotFound: the panel lacks the price that the fill needs.
         """
-        label = Label(horizon, cast("Fill", fill))
+        label = Label(horizon, "close_t1")  # the fill that the researcher asks for
         opened = self._panels.open(panel)
         self._panels.check_label(opened, label.horizon, label.fill)
         return self._runs.start(
             panel=opened.name,
             panel_digest=opened.panel.digest,
-            horizon=horizon,
-            fill=fill,
+            horizon=label.horizon,
+            fill=label.fill,
             proposer=proposer,
             budget=budget,
             seed=seed,

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from alphaswarm.core import BudgetExceeded
+from alphaswarm.core import BudgetExceeded, StoreBusy
 from alphaswarm.mcp_server import desk as desk_module
 from alphaswarm.mcp_server.desk import Desk
 
@@ -188,12 +188,29 @@ def test_a_job_outlives_its_call_is_joined_and_can_fail() -> None:
 def test_the_table_of_jobs_does_not_grow_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(desk_module, "MAX_JOBS", 3)
 
-    async def body(desk: Desk, _: Caller) -> list[str]:
+    async def body(desk: Desk, caller: Caller) -> list[str]:
         for key in "abcde":
-            desk.job(key, lambda _: None)
+            await desk.wait(desk.job(key, lambda _: None), 5, caller, keep=True)
         return [key for key in "abcde" if desk.find_job(key)]
 
     assert run(body) == ["c", "d", "e"]
+
+
+def test_a_job_that_runs_is_never_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(desk_module, "MAX_JOBS", 2)
+    gate = threading.Event()
+
+    async def body(desk: Desk, caller: Caller) -> bool:
+        first = desk.job("a", lambda _: gate.wait(5))
+        desk.job("b", lambda _: None)
+        with pytest.raises(StoreBusy, match="at most 2"):
+            desk.job("c", lambda _: None)
+        kept = desk.find_job("a") is first
+        gate.set()
+        await desk.wait(first, 5, caller, keep=True)
+        return kept
+
+    assert run(body)
 
 
 def test_closing_takes_back_what_waits_and_says_what_still_runs() -> None:
