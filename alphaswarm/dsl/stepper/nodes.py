@@ -1,10 +1,11 @@
-"""One call of an expression, bar by bar: the rows that it still needs, or the memory that it carries."""
+"""The stages of a plan, bar by bar: the rows that they still need, or the memory that they carry."""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -14,14 +15,15 @@ from alphaswarm.core.panel import Panel
 from alphaswarm.dsl.evaluate import evaluate
 from alphaswarm.dsl.expr import Expr, call, field
 from alphaswarm.dsl.operators import OPERATORS
-from alphaswarm.dsl.signature import Family, SlotKind
+from alphaswarm.dsl.signature import SlotKind
 from alphaswarm.dsl.stepper.memory import MEMORIES
+from alphaswarm.dsl.stepper.stages import Reach, Stage
 
-__all__ = ["Bar", "Carried", "Recent"]
+__all__ = ["Bar", "Carried", "Recent", "keeper"]
 
 Row = NDArray[np.float64]
-# What the market itself looked like, kept beside the rows of the arguments.
-_UNIVERSE, _LABELS = "universe", "group"
+# What the market itself looked like, kept beside the rows of the arguments; no field is called so.
+_UNIVERSE, _GROUP = "universe", "group/"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +42,15 @@ class Carried:
         literals = [
             int(argument.value) if kind.whole else argument.value for argument, kind in _slots(node) if kind.literal
         ]
+        self.node = node
         self.memory = MEMORIES[node.op](symbols, *literals)
         self.series = [argument for argument, kind in _slots(node) if not kind.literal]
         self.symbols = symbols
 
-    def step(self, values: Mapping[Expr, Any], _bar: Bar) -> Row:
+    def step(self, values: Mapping[Expr, Any], _bar: Bar) -> dict[Expr, Row]:
         """The value of this bar."""
-        return self.memory.step(*(np.broadcast_to(values[one], self.symbols) for one in self.series))
+        today = (np.broadcast_to(values[one], self.symbols) for one in self.series)
+        return {self.node: self.memory.step(*today)}
 
     @property
     def state(self) -> dict[str, NDArray[Any]]:
@@ -59,59 +63,59 @@ class Carried:
 
 
 class Recent:
-    """A call of any other operator: the engine runs on the rows that the value of this bar reads.
+    """Calls of other operators: the engine runs on the rows that their values of this bar read.
 
-    The engine cuts windows of d rows into blocks of d rows, counted from the first row that it is given. So what
-    it is given starts at a multiple of d, and then it does what it would do on all rows.
+    What it is given starts at a multiple of the blocks that it cuts windows into, and then it does what it would do
+    on all rows.
     """
 
-    def __init__(self, node: Expr, symbols: int) -> None:
-        operator = OPERATORS[node.op]
-        literal = {kind: int(argument.value) for argument, kind in _slots(node) if kind.whole}
-        self.block = literal.get(SlotKind.WINDOW, 1)
-        lag = literal.get(SlotKind.LAG, 0)
-        blocks_back = -(-lag // self.block) + (SlotKind.WINDOW in literal)
-        self.back = blocks_back * self.block
-        self.sees_market = operator.family in (Family.CROSS, Family.GROUP)
+    def __init__(self, stage: Stage, reach: Reach, symbols: int) -> None:
+        self.kept, self.reach = stage.kept, reach
         self.symbols = tuple(map(str, range(symbols)))
+        self.everyone = np.ones((reach.back + reach.block, symbols), np.bool_)
         self.inputs: dict[str, Expr] = {}
-        self.group = next((argument.name for argument, kind in _slots(node) if kind is SlotKind.GROUP), "")
-        self.alone = call(node.op, *self._placeholders(node), **dict(node.options))
-        kept = [*self.inputs, *([_UNIVERSE] if self.sees_market else []), *([_LABELS] if self.group else [])]
-        self.rows: dict[str, deque[NDArray[Any]]] = {name: deque(maxlen=self.back + self.block) for name in kept}
+        made: dict[Expr, Expr] = {}
+        for node in stage.inside:
+            made[node] = call(node.op, *self._arguments(node, made), **dict(node.options))
+        self.alone = [made[node] for node in stage.kept]
+        self.groups = sorted({name for one in self.alone for name in one.groups})
+        kept = [*self.inputs, *([_UNIVERSE] if reach.market else []), *(_GROUP + name for name in self.groups)]
+        self.rows: dict[str, deque[NDArray[Any]]] = {name: deque(maxlen=reach.back + reach.block) for name in kept}
 
-    def _placeholders(self, node: Expr) -> list[Expr]:
-        """The arguments, each series a field of its own."""
-        made = []
-        for place, (argument, kind) in enumerate(_slots(node)):
-            if kind.literal or kind is SlotKind.GROUP or argument.constant is not None:
-                made.append(argument)
+    def _arguments(self, node: Expr, made: dict[Expr, Expr]) -> list[Expr]:
+        """The arguments of `node`; a series that comes from outside the stage is a field."""
+        names = {argument: name for name, argument in self.inputs.items()}
+        arguments = []
+        for argument, kind in _slots(node):
+            if argument in made or kind.literal or kind is SlotKind.GROUP or argument.constant is not None:
+                arguments.append(made.get(argument, argument))
                 continue
-            name = f"x{place}"
+            name = names.setdefault(argument, f"x{len(names)}")
             self.inputs[name] = argument
             # a condition is 0, 1 or NaN already, but in its slot it must look like one
-            made.append(call("ne", field(name), 0) if kind is SlotKind.CONDITION else field(name))
-        return made
+            arguments.append(call("ne", field(name), 0) if kind is SlotKind.CONDITION else field(name))
+        return arguments
 
-    def step(self, values: Mapping[Expr, Any], bar: Bar) -> Row:
-        """The value of this bar."""
+    def step(self, values: Mapping[Expr, Any], bar: Bar) -> dict[Expr, Row]:
+        """The values of this bar."""
         for name, argument in self.inputs.items():
             self.rows[name].append(values[argument])
-        if self.sees_market:
+        if self.reach.market:
             self.rows[_UNIVERSE].append(bar.universe)
-        if self.group:
-            self.rows[_LABELS].append(bar.groups[self.group])
-        count = min(bar.number, bar.number % self.block + self.back) + 1
+        for name in self.groups:
+            self.rows[_GROUP + name].append(bar.groups[name])
+        count = min(bar.number, bar.number % self.reach.block + self.reach.back) + 1
         recent = {name: np.stack(list(rows)[-count:]) for name, rows in self.rows.items()}
-        panel = Panel.from_arrays(
-            {name: recent[name] for name in self.inputs},
-            np.arange(count).astype("datetime64[D]"),
+        panel = Panel(  # the rows were checked when they came in
+            MappingProxyType({name: recent[name] for name in self.inputs}),
+            np.arange(count).astype("datetime64[ns]"),
             self.symbols,
-            recent.get(_UNIVERSE),
-            {self.group: recent[_LABELS]} if self.group else None,
+            recent.get(_UNIVERSE, self.everyone[:count]),
+            MappingProxyType({name: recent[_GROUP + name] for name in self.groups}),
+            {},
         )
-        value: Row = evaluate(self.alone, panel)[-1]
-        return value
+        found = evaluate(self.alone, panel)
+        return {node: rows[-1] for node, rows in zip(self.kept, found, strict=True)}
 
     @property
     def state(self) -> dict[str, NDArray[Any]]:
@@ -123,6 +127,11 @@ class Recent:
         for name, rows in self.rows.items():
             rows.clear()
             rows.extend(state.get(name, ()))
+
+
+def keeper(stage: Stage, symbols: int) -> Carried | Recent:
+    """What computes a stage and keeps what it needs."""
+    return Carried(stage.inside[0], symbols) if stage.reach is None else Recent(stage, stage.reach, symbols)
 
 
 def _slots(node: Expr) -> list[tuple[Expr, SlotKind]]:

@@ -15,19 +15,19 @@ from alphaswarm.dsl.check import bind, check
 from alphaswarm.dsl.expr import Expr
 from alphaswarm.dsl.parser import parse
 from alphaswarm.dsl.plan import Plan
-from alphaswarm.dsl.stepper.memory import MEMORIES
-from alphaswarm.dsl.stepper.nodes import Bar, Carried, Recent
+from alphaswarm.dsl.stepper.nodes import Bar, Carried, Recent, keeper
+from alphaswarm.dsl.stepper.stages import stages
 
 __all__ = ["Stepper"]
 
 
 @dataclass(frozen=True)
 class _Bound:
-    """What is settled by the first bar: the plan, the fields that it reads, and what each call keeps."""
+    """What is settled by the first bar: the plan, the fields that it reads, and what each stage keeps."""
 
     plan: Plan
     fields: tuple[str, ...]
-    calls: dict[Expr, Carried | Recent]
+    stages: list[Carried | Recent]
 
 
 class Stepper:
@@ -89,8 +89,8 @@ class Stepper:
                 values[node] = node.constant
             elif node.kind == "field":
                 values[node] = rows[node.name]
-            elif node.kind == "call":
-                values[node] = bound.calls[node].step(values, now)
+        for stage in bound.stages:
+            values.update(stage.step(values, now))
         self._bars += 1
         out = np.full((len(self._roots), len(self.symbols)), np.nan)
         for root, places in bound.plan.outputs.items():
@@ -111,8 +111,8 @@ class Stepper:
             "fields": np.array(self._bound.fields if self._bound else (), dtype=np.str_),
         }
         arrays |= {f"labels/{name}": labels for name, labels in self._groups.items()}
-        for place, one in enumerate(self._bound.calls.values() if self._bound else ()):
-            arrays |= {f"call/{place}/{name}": rows for name, rows in one.state.items()}
+        for place, one in enumerate(self._bound.stages if self._bound else ()):
+            arrays |= {f"stage/{place}/{name}": rows for name, rows in one.state.items()}
         return arrays
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
@@ -130,8 +130,8 @@ class Stepper:
         if self._bars == 0:
             return
         self._bound = self._bind(tuple(state["fields"].tolist()), tuple(self._groups))
-        for place, one in enumerate(self._bound.calls.values()):
-            start = f"call/{place}/"
+        for place, one in enumerate(self._bound.stages):
+            start = f"stage/{place}/"
             one.state = {name[len(start) :]: rows for name, rows in state.items() if name.startswith(start)}
 
     def _bind(self, fields: tuple[str, ...], groups: tuple[str, ...]) -> _Bound:
@@ -140,12 +140,8 @@ class Stepper:
         day = np.array(["2000-01-01"], "datetime64[D]")
         panel = Panel.from_arrays(dict.fromkeys(fields, one), day, ["a"], None, {name: ["a"] for name in groups})
         plan = Plan.of([bind(check(root, panel), panel) for root in self._roots])
-        calls = {
-            node: (Carried if node.op in MEMORIES else Recent)(node, len(self.symbols))
-            for node in plan.steps
-            if node.kind == "call" and node.constant is None
-        }
-        return _Bound(plan, tuple(sorted({node.name for node in plan.steps if node.kind == "field"})), calls)
+        fields_read = tuple(sorted({node.name for node in plan.steps if node.kind == "field"}))
+        return _Bound(plan, fields_read, [keeper(stage, len(self.symbols)) for stage in stages(plan)])
 
     def _row(self, name: str, values: ArrayLike, kind: type[np.generic]) -> NDArray[Any]:
         row = np.array(values, kind)
