@@ -92,8 +92,8 @@ class Recent:
                 continue
             name = names.setdefault(argument, f"x{len(names)}")
             self.inputs[name] = argument
-            # a condition is 0, 1 or NaN already, but in its slot it must look like one
-            arguments.append(call("ne", field(name), 0) if kind is SlotKind.CONDITION else field(name))
+            # a condition is 0, 1 or NaN already, but it must still look like one
+            arguments.append(call("ne", field(name), 0) if argument.condition else field(name))
         return arguments
 
     def step(self, values: Mapping[Expr, Any], bar: Bar) -> dict[Expr, Row]:

@@ -121,3 +121,12 @@ def test_what_is_refused_at_once():
     for symbols in ([], ["a", "a"]):
         with pytest.raises(DataInvalid, match="distinct"):
             Stepper(["x"], symbols)
+
+
+def test_a_condition_stays_one_across_a_stage(make_market):
+    panel = make_market(27, rows=20)
+    exprs = [
+        "if_else(fill(delay(x > y, 2), ts_max(y, 3) > 0), x, ts_mean(y, 4))",
+        "ts_count(fill(x > y, cs_rank(x) > 0.5), 3)",
+    ]
+    np.testing.assert_array_equal(stepped(Stepper(exprs, panel.symbols), panel), batch(exprs, panel))
