@@ -39,7 +39,7 @@ check: full ## format, lint, types, layers, shape
 test: full ## everything that needs no network, Node or browser
 	$(BIN)/python -m pytest
 
-test-slow: full ## 100,000 hostile formulas, 20,000 generated expressions against their definition; minutes
+test-slow: full ## 100,000 hostile formulas, 20,000 generated expressions; half an hour or more
 	$(BIN)/python -m pytest -m slow
 
 test-net: full ## the us431 panel, the small LLM, MCP Inspector, Chromium

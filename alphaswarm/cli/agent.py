@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from alphaswarm.cli.output import (
+    MIN_FLEXIBLE,
     ExitCode,
     JsonOption,
     PanelOption,
@@ -82,7 +83,8 @@ def run(
         print_json(body)
     else:
         _print_run(body)
-        print(f"\n{outcome['message']}", file=sys.stderr)
+        again = f": alphaswarm agent run --resume {started.id}" if outcome["outcome"] in {"stopped", "limit"} else ""
+        print(f"\n{outcome['message']}{again}", file=sys.stderr)
     raise typer.Exit(EXIT_CODES[outcome["outcome"]])
 
 
@@ -180,12 +182,13 @@ def _progress(run: Run) -> Iterator[Any]:
 
     console = progress_console()
     columns = (
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=24),
+        TextColumn("{task.description:<11}"),
+        BarColumn(bar_width=16),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
         TextColumn("best t {task.fields[t]}  {task.fields[best]}", markup=False),
     )
+    room = max(0, console.width - 62)  # what the other columns leave to the formula
     bar: Progress = Progress(*columns, console=console, disable=not console.is_terminal, transient=True)
     task = bar.add_task("starting", total=run.budget, t="-", best="")
     best = 0.0
@@ -202,7 +205,9 @@ def _progress(run: Run) -> Iterator[Any]:
         t = (candidate.get("metrics") or {}).get("rank_ic_t")
         if t is not None and abs(t) > abs(best):
             best = t
-            bar.update(task, t=f"{t:+.2f}", best=candidate["expression"][:60])
+            bar.update(
+                task, t=f"{t:+.2f}", best=shortened(candidate["expression"], room) if room >= MIN_FLEXIBLE else ""
+            )
 
     with bar:
         yield on_event
@@ -228,12 +233,13 @@ def _body(project: Workspace, run: Run) -> dict[str, Any]:
 
 def _print_run(body: dict[str, Any]) -> None:
     print(f"\n{body['verdict']}\n")
-    columns = ("", "expression", "source", "RankIC", "t", "turnover", "break-even bp", "net SR 5bp")
+    columns = ("", "id", "expression", "source", "RankIC", "t", "turnover", "break-even bp", "net SR 5bp")
     finalists = {one["digest"] for one in body["finalists"]}
-    ranked = sorted(body["candidates"], key=lambda one: -abs(one["rank_ic_t"] or 0.0))
+    tried = {one["trial"]: one for one in body["candidates"]}
     rows = [
         (
             "*" if one["digest"] in finalists else "",
+            one["trial"][:8],
             shortened(one["expression"]),
             one["source"],
             number(one["rank_ic"], 4),
@@ -242,9 +248,11 @@ def _print_run(body: dict[str, Any]) -> None:
             number(one["breakeven_bp"], 1),
             number((one["net_sharpe"] or {}).get("5")),
         )
-        for one in ranked[:SHOWN]
+        for one in (tried[trial] for trial in body["ranked"][:SHOWN])
     ]
-    print_table(columns, rows, right=columns[3:])
+    print_table(columns, rows, right=columns[4:])
+    if len(body["ranked"]) > SHOWN:
+        print(f"   ... {len(body['ranked']) - SHOWN} more in the report and in --json")
     print("\n* beats the hurdle on the search window; not judged on data the search has not seen")
     for warning in body["warnings"]:
         print(f"note: {warning}")

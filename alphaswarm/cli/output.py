@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from alphaswarm.research import Workspace
 
 __all__ = [
+    "MIN_FLEXIBLE",
     "ExitCode",
     "JsonOption",
     "PanelOption",
@@ -50,6 +51,11 @@ default_workspace = Path(".alphaswarm")
 
 # An expression may start with a minus; what is no option of the command is then its argument.
 expression_settings = {"ignore_unknown_options": True}
+
+
+UNBOUNDED = 10_000
+# A formula cut shorter than this says nothing.
+MIN_FLEXIBLE = 24
 
 
 def exit_code(error: AlphaSwarmError) -> ExitCode:
@@ -115,20 +121,32 @@ def number(value: float | None, digits: int = 2) -> str:
 
 
 def shortened(text: str, width: int = 90) -> str:
-    """The start of a long text; the whole is in the JSON."""
-    return text if len(text) <= width else f"{text[: width - 3]}..."
+    """A long text without its middle; the whole is in the JSON."""
+    if len(text) <= width:
+        return text
+    end = (width - 3) // 3
+    return f"{text[: width - 3 - end]}...{text[len(text) - end :]}"
 
 
-def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, right: Sequence[str] = ()) -> None:
-    """A plain table on stdout, as wide as the terminal allows; whole lines when piped."""
+def print_table(
+    columns: Sequence[str], rows: Iterable[Sequence[str]], *, right: Sequence[str] = (), flexible: str = "expression"
+) -> None:
+    """A plain table on stdout, one line a row: on a terminal the `flexible` column is cut to what room there is."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
+    lines = [list(row) for row in rows]
+    console = Console(width=None if sys.stdout.isatty() else UNBOUNDED)
+    if flexible in columns:
+        place = list(columns).index(flexible)
+        widths = [max(map(len, column)) for column in zip(columns, *lines, strict=True)]
+        room = max(MIN_FLEXIBLE, console.width - sum(widths) + widths[place] - 2 * (len(columns) - 1))
+        for line in lines:
+            line[place] = shortened(line[place], room)
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in columns:
         table.add_column(column, justify="right" if column in right else "left", overflow="fold")
-    for row in rows:
-        table.add_row(*(Text(cell) for cell in row))  # Text: what users name may look like markup
-    terminal = sys.stdout.isatty()
-    Console(width=None if terminal else 200).print(table)
+    for line in lines:
+        table.add_row(*(Text(cell) for cell in line))  # Text: what users name may look like markup
+    console.print(table)

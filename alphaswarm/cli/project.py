@@ -85,7 +85,9 @@ def doctor(
 ) -> None:
     """Say what works here and what is missing. Exit code 3 when something needed is broken."""
     if warm_up:
-        with progress_console().status("compiling kernels"):
+        console = progress_console()
+        console.print("compiling the kernels, once: a minute or so", highlight=False)
+        with console.status("compiling kernels"):
             _compile_kernels()
     findings = list(_findings(workspace))
     if as_json:

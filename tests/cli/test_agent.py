@@ -159,13 +159,16 @@ def test_the_trial_of_a_model_is_made_once(shell: Shell, tiny: str, monkeypatch:
 
 def test_a_long_expression_is_cut_in_the_table_only(shell: Shell, body: dict[str, Any], tiny: str) -> None:
     long = "cs_rank(" + " + ".join(f"ts_sum(returns, {days})" for days in range(2, 40)) + ")"
-    changed = body | {"candidates": [{**body["candidates"][0], "expression": long}]}
+    first = body["candidates"][0]
+    refused = {**first, "trial": "f" * 64, "expression": "ts_mean(close, 7)", "rank_ic_t": 99.0, "status": "refused"}
+    changed = body | {"candidates": [{**first, "expression": long}, refused], "ranked": [first["trial"]]}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("alphaswarm.cli.agent._body", lambda *_: changed)
         text = shell("agent", "show", str(body["run_id"])).out
         assert shell("agent", "show", str(body["run_id"]), "--json").json["candidates"][0]["expression"] == long
-    assert f"{long[:87]}..." in text
-    assert long[:88] not in text
+    assert f"{long[:58]}...{long[-29:]}" in text
+    assert long[:59] not in text
+    assert "ts_mean(close, 7)" not in text, "what was refused is not ranked, whatever its figures"
 
 
 def test_a_workspace_that_is_deleted_meanwhile_is_no_success(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -130,3 +131,16 @@ def test_a_workspace_and_its_catalog_share_imported_panels(tmp_path: Path) -> No
     with open_workspace(tmp_path / "project") as project:
         assert project.catalog.open("mine").digest == panel.digest
         assert project.path == tmp_path / "project"
+
+
+def test_a_narrow_terminal_cuts_the_formula_and_nothing_else(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "60")
+    monkeypatch.setenv("TERM", "xterm")
+    long = "cs_rank(" + "ts_sum(returns, 5) + " * 6 + "close)"
+    print_table(("id", "expression", "RankIC"), [("abcdef12", long, "0.0123")], right=("RankIC",))
+    head, row = re.sub("\x1b\\[[0-9;]*m", "", capsys.readouterr().out).splitlines()
+    assert row.split()[0] == "abcdef12"
+    assert row.rstrip().endswith("0.0123")
+    assert "..." in row
+    assert max(map(len, (head, row))) <= 60
