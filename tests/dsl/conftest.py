@@ -94,7 +94,10 @@ def apply_operator():
 UNITS = {
     **dict.fromkeys(("ts_corr", "ts_autocorr", "ts_rank_corr", "ts_rsq", "ts_skew", "ts_kurt"), lambda *_: 1.0),
     **dict.fromkeys(("ts_zscore", "ts_ir", "cs_zscore", "group_zscore"), lambda *_: 1.0),
-    **dict.fromkeys(("ts_resid", "ts_slope", "cs_resid", "ts_mad", "cs_winsorize", "cs_mad_clip"), lambda x, *_: x),
+    **dict.fromkeys(
+        ("ts_resid", "ts_slope", "cs_resid", "ts_mad", "cs_winsorize", "cs_mad_clip", "decay_linear", "decay_exp"),
+        lambda x, *_: x,
+    ),
     "ts_cov": lambda x, y: x * y,
     "ts_beta": lambda y, x: y / x if x else 0.0,
 }

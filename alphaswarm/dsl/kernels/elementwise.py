@@ -401,6 +401,8 @@ def power(kind: Any, words: Any) -> None:
                 value = math.copysign(abs(x) ** y, x) if signed else x**y
                 if signed and x == 0.0 and y >= 0.0:
                     value = 0.0
+            store_float(kind, out + lane, value)
+            value = float_at(kind, out + lane)  # what is stored may hold less
             store_float(kind, out + lane, value + (value - value))
         out += words[OUT + STEP]
         a += words[A + STEP]

@@ -43,3 +43,24 @@ def test_a_number_is_a_constant_series(name):
     rest = (x,) if name == "if_else" else ()
     constant = KERNELS[name](ctx, x, *rest, np.full(x.shape, 2.0))
     np.testing.assert_array_equal(KERNELS[name](ctx, x, *rest, 2.0), constant)
+
+
+@pytest.mark.parametrize("name", ELEMENTWISE)
+def test_what_float32_can_not_hold_is_undefined(name):
+    edges = np.array([-1e38, -4.0, -0.5, 0.5, 4.0, 1e38, np.nan])
+    slots = operators()[name].slots
+    literal = iter([-0.5, 0.5])
+    count = sum(not slot.kind.literal for slot in slots)
+    series = iter([axis.reshape(1, -1) for axis in np.meshgrid(*[edges] * count, indexing="ij")])
+    args = [next(literal) if slot.kind.literal else next(series) for slot in slots]
+    args = [
+        np.where(np.isnan(arg), np.nan, arg > 0) if slot.kind is SlotKind.CONDITION else arg
+        for slot, arg in zip(slots, args, strict=True)
+    ]
+    args = [arg.astype(np.float32).astype(float) if isinstance(arg, np.ndarray) else arg for arg in args]
+    ctx = Context(np.ones(args[0].shape, bool))
+    got = KERNELS[name](ctx, *args, dtype="float32")
+    with np.errstate(over="ignore"):
+        true = REFERENCE[name](ctx, *args).astype(np.float32)
+    np.testing.assert_array_equal(np.isnan(got), np.isnan(true) | np.isinf(true))
+    assert not np.isinf(got).any()
