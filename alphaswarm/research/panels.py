@@ -34,12 +34,15 @@ class OpenPanel:
     Attributes:
         name: under which its trials are counted.
         panel: all of it.
-        windows: fixed when the panel was first used here.
+        lineage: the data that it belongs to: name of the first panel that held most of them. Windows
+            and counts are the lineage's.
+        windows: fixed when the lineage was first used here.
         seen: its rows up to the end of the search window. Factors are evaluated on these and no others,
             so that nothing later can reach a number, whatever an operator does.
     """
 
     name: str
+    lineage: str
     panel: Panel
     windows: Windows
     seen: Panel
@@ -107,7 +110,7 @@ class Panels:
                 f"panel {name!r} was first used with the search window {windows.search.start} to "
                 f"{windows.search.end}, and has no day in it now; give other data another name"
             )
-        return OpenPanel(name, panel, windows, panel.head(rows.stop))
+        return OpenPanel(name, name, panel, windows, panel.head(rows.stop))
 
     def _fixed_windows(self, name: str, panel: Panel) -> Windows:
         from alphaswarm.evaluation import Window, Windows, default_windows

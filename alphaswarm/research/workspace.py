@@ -31,7 +31,7 @@ from alphaswarm.research.panels import Panels
 from alphaswarm.research.remembered import backtest_document
 from alphaswarm.research.runs import Run, Runs
 from alphaswarm.research.summary import summarise
-from alphaswarm.research.tables import settings
+from alphaswarm.research.tables import add_columns, settings
 from alphaswarm.research.trial import Trial
 
 if TYPE_CHECKING:
@@ -103,6 +103,7 @@ class Workspace:
         store = Store(database)
         try:
             is_unsealed = _settle(store, directory, unsealed=unsealed)
+            add_columns(store)
         except StoreError:
             store.close()
             raise
