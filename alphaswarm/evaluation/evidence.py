@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -10,12 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alphaswarm.backtest import metrics
-from alphaswarm.evaluation.ic import information_ratio, newey_west_lags, newey_west_t
+from alphaswarm.evaluation.ic import information_ratio, newey_west_lags, newey_west_t, rank_ic_series
 from alphaswarm.evaluation.series import FactorSeries
 from alphaswarm.evaluation.windows import Window
 from alphaswarm.trading import COST_CURVE_BP
 
 __all__ = ["DecayPoint", "Evidence", "summarise"]
+
+# BRAIN takes a slower alpha to trade this much a day, so that fitness rewards no idleness.
+LEAST_TURNOVER = 0.125
 
 
 @dataclass(frozen=True)
@@ -42,14 +46,20 @@ class Evidence:
         n_days: dates with a defined rank IC at `horizon`.
         undefined_days: dates with a label but without a defined rank IC.
         decay: rank IC by horizon.
+        evidence: correlation of the factor's rank with the label's residual per unit of risk, see `Exposures`:
+            what is left after market, volatility, size and common components. This is what is judged.
+        evidence_days: dates where it is defined.
+        residual_rank_ic: rank IC with the residual: a check of the sign, since ranks see the skew of a residual too.
         quantiles: mean one-row label from the lowest fifth to the highest.
         spread: highest minus lowest, mean over the dates that have both.
+        monotonicity: Spearman correlation of a quantile's number and its mean.
         coverage: finite factor values by finite closes of the universe.
         rank_autocorr: rank correlation with the row before.
         turnover: traded per day as a fraction of gross, both sides, without drift, without entry.
         breakeven_bp: mean gross result by mean turnover (entry included), in basis points.
         sharpe: of the gross result, annualised.
         net_sharpe: by cost in basis points.
+        fitness: ``sharpe * sqrt(abs(ann_return) / max(turnover, 0.125))``, as WorldQuant BRAIN scores alphas.
         ann_return: mean gross result times the rows of a year.
         max_drawdown: of the compounded result net of `cost_bp`, 0 or below.
         missing_returns: returns the book needed and the data did not have; each counted as 0.
@@ -69,14 +79,21 @@ class Evidence:
     rank_ic_t: float | None
     rank_icir: float | None
     decay: Mapping[int, DecayPoint]
+    evidence: float | None
+    evidence_t: float | None
+    evidence_days: int
+    residual_rank_ic: float | None
+    residual_rank_ic_t: float | None
     quantiles: tuple[float | None, ...]
     spread: float | None
+    monotonicity: float | None
     coverage: float | None
     rank_autocorr: float | None
     turnover: float | None
     breakeven_bp: float | None
     sharpe: float | None
     net_sharpe: Mapping[float, float | None]
+    fitness: float | None
     ann_return: float | None
     max_drawdown: float | None
     missing_returns: int
@@ -104,6 +121,10 @@ def summarise(series: FactorSeries, window: Window) -> Evidence:
     }
     costs = sorted({*COST_CURVE_BP, series.cost_bp})
     mean_gross, mean_traded = metrics.mean(gross), metrics.mean(traded)
+    evidence, residual_rank_ic = _finite(series.evidence), _finite(series.residual_rank_ic)
+    quantiles = tuple(metrics.mean(_finite(column)) for column in series.quantiles.T)
+    sharpe, turnover = metrics.sharpe(gross, series.periods), metrics.mean(traded[1:])
+    ann_return = None if mean_gross is None else mean_gross * series.periods
     found = Evidence(
         window=window,
         horizon=series.horizon,
@@ -118,15 +139,22 @@ def summarise(series: FactorSeries, window: Window) -> Evidence:
         rank_ic_t=newey_west_t(rank_ic, horizon=series.horizon),
         rank_icir=information_ratio(rank_ic),
         decay=decay,
-        quantiles=tuple(metrics.mean(_finite(column)) for column in series.quantiles.T),
+        evidence=metrics.mean(evidence),
+        evidence_t=newey_west_t(evidence, horizon=series.horizon),
+        evidence_days=evidence.size,
+        residual_rank_ic=metrics.mean(residual_rank_ic),
+        residual_rank_ic_t=newey_west_t(residual_rank_ic, horizon=series.horizon),
+        quantiles=quantiles,
         spread=metrics.mean(_finite(series.quantiles[:, -1] - series.quantiles[:, 0])),
+        monotonicity=_monotonicity(quantiles),
         coverage=metrics.mean(_finite(series.coverage)),
         rank_autocorr=metrics.mean(_finite(series.rank_autocorr)),
-        turnover=metrics.mean(traded[1:]),
+        turnover=turnover,
         breakeven_bp=mean_gross / mean_traded * 1e4 if mean_gross is not None and mean_traded else None,
-        sharpe=metrics.sharpe(gross, series.periods),
+        sharpe=sharpe,
         net_sharpe={bp: metrics.sharpe(series.net(bp)[series.active], series.periods) for bp in costs},
-        ann_return=None if mean_gross is None else mean_gross * series.periods,
+        fitness=_fitness(sharpe, ann_return, turnover),
+        ann_return=ann_return,
         max_drawdown=_drawdown(net),
         missing_returns=series.missing_returns,
         missing={},
@@ -137,6 +165,20 @@ def summarise(series: FactorSeries, window: Window) -> Evidence:
 
 def _drawdown(net: NDArray[np.float64]) -> float | None:
     return metrics.max_drawdown(np.asarray(np.cumprod(1.0 + net), np.float64))
+
+
+def _fitness(sharpe: float | None, ann_return: float | None, turnover: float | None) -> float | None:
+    if sharpe is None or ann_return is None or turnover is None:
+        return None
+    return sharpe * math.sqrt(abs(ann_return) / max(turnover, LEAST_TURNOVER))
+
+
+def _monotonicity(means: Sequence[float | None]) -> float | None:
+    known = np.array([np.nan if value is None else value for value in means])
+    if np.isnan(known).any():
+        return None
+    found = rank_ic_series(np.arange(known.size)[None], known[None], min_names=2)[0]
+    return None if np.isnan(found) else float(found)
 
 
 def _finite(values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -157,6 +199,8 @@ def _reasons(found: Evidence, series: FactorSeries) -> dict[str, str]:
         "icir": no_t,
         "rank_icir": no_t,
         "spread": "no date has names in both the lowest and the highest fifth",
+        "monotonicity": "a quantile is empty on every date, or their means are equal",
+        "fitness": flat,
         "coverage": "no date has a close in the universe",
         "rank_autocorr": f"no two dates in a row rank {series.min_names} names in common",
         "turnover": no_book if not series.active.any() else "the book trades on one day only",
@@ -165,6 +209,10 @@ def _reasons(found: Evidence, series: FactorSeries) -> dict[str, str]:
         "ann_return": no_book,
         "max_drawdown": no_book,
     }
+    no_evidence = series.no_residual.get("evidence", f"no date has {series.min_names} names with a residual and ranks")
+    few = no_evidence if not found.evidence_days else f"{found.evidence_days} dates are too few, or do not vary"
+    because |= dict.fromkeys(("evidence", "residual_rank_ic"), no_evidence)
+    because |= dict.fromkeys(("evidence_t", "residual_rank_ic_t"), few)
     reasons = {name: why for name, why in because.items() if getattr(found, name) is None}
     reasons |= {f"decay.{h}": f"too few dates with a label of {h} rows" for h, p in found.decay.items() if p.t is None}
     reasons |= {f"net_sharpe.{bp:g}": flat for bp, value in found.net_sharpe.items() if value is None}

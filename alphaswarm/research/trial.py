@@ -54,6 +54,13 @@ class Trial(BaseModel):
     rank_ic: float | None = None
     rank_ic_t: float | None = Field(None, description="Newey-West t of the daily RankIC")
     rank_icir: float | None = None
+    evidence: float | None = Field(
+        None, description="mean daily correlation of the factor's rank with what common risks leave of the label"
+    )
+    evidence_t: float | None = Field(None, description="its Newey-West t: what is held against the hurdle")
+    evidence_days: int = 0
+    residual_rank_ic: float | None = Field(None, description="rank IC with what common risks leave of the label")
+    residual_rank_ic_t: float | None = None
     turnover: float | None = Field(None, description="per day, both sides")
     coverage: float | None = Field(None, description="share of the priced names that have a value")
     breakeven_bp: float | None = Field(None, description="cost per traded dollar at which nothing is left")
@@ -61,8 +68,10 @@ class Trial(BaseModel):
     decay: dict[str, dict[str, float | None]] = Field({}, description="horizon to RankIC and t")
     quantiles: list[float | None] = []
     spread: float | None = None
+    monotonicity: float | None = Field(None, description="rank correlation of a quantile's number and its mean")
     sharpe: float | None = Field(None, description="yearly, before costs")
     net_sharpe: dict[str, float | None] = Field({}, description="cost in basis points to yearly Sharpe ratio")
+    fitness: float | None = Field(None, description="sharpe * sqrt(abs(ann_return) / max(turnover, 0.125))")
     ann_return: float | None = None
     max_drawdown: float | None = None
     rank_autocorr: float | None = None
@@ -113,11 +122,16 @@ EVIDENCE_FIELDS = frozenset(
         "breakeven_bp",
         "coverage",
         "decay",
+        "evidence",
+        "evidence_days",
+        "evidence_t",
+        "fitness",
         "ic",
         "ic_t",
         "icir",
         "max_drawdown",
         "missing",
+        "monotonicity",
         "n_days",
         "net_sharpe",
         "quantiles",
@@ -125,6 +139,8 @@ EVIDENCE_FIELDS = frozenset(
         "rank_ic",
         "rank_ic_t",
         "rank_icir",
+        "residual_rank_ic",
+        "residual_rank_ic_t",
         "sharpe",
         "spread",
         "turnover",
