@@ -185,6 +185,7 @@ finalists = Table(
     Column("sign", Integer, nullable=False),
     Column("k", Integer, nullable=False),
     Column("run", String(20), ForeignKey("runs.id")),
+    Column("body", Text, nullable=False),  # what was said of it before: the verdict is completed from this
     Column("created", String(40), nullable=False),
     Index("finalists_of_selection", "lineage", "selection"),
     sqlite_autoincrement=True,
