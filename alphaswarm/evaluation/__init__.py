@@ -1,13 +1,25 @@
 """Evidence: what a factor is worth, on a window that is stated, with conventions that are stated."""
 
 from alphaswarm.evaluation.book import turnover
+from alphaswarm.evaluation.bootstrap import block_length, bootstrap_interval
 from alphaswarm.evaluation.evaluator import DECAY_HORIZONS, Evaluator
 from alphaswarm.evaluation.evidence import DecayPoint, Evidence
 from alphaswarm.evaluation.ic import ic_series, information_ratio, newey_west_lags, newey_west_t, rank_ic_series
 from alphaswarm.evaluation.labels import forward_returns
-from alphaswarm.evaluation.multiple import hurdle
+from alphaswarm.evaluation.multiple import bh_fdr, confirmation_hurdle, effective_trials, hurdle
+from alphaswarm.evaluation.overfitting import Overfitting, pbo
 from alphaswarm.evaluation.quantiles import quantile_return_series, quantile_returns
 from alphaswarm.evaluation.series import FactorSeries
+from alphaswarm.evaluation.sharpe import (
+    SharpeMoments,
+    deflated_sharpe_ratio,
+    expected_max_sharpe,
+    minimum_backtest_length,
+    minimum_track_record_length,
+    probabilistic_sharpe_ratio,
+    sharpe_moments,
+)
+from alphaswarm.evaluation.splits import Split, combinatorial, date_range, purge, segments, walk_forward
 from alphaswarm.evaluation.windows import Window, Windows, default_windows
 
 __all__ = [
@@ -16,17 +28,37 @@ __all__ = [
     "Evaluator",
     "Evidence",
     "FactorSeries",
+    "Overfitting",
+    "SharpeMoments",
+    "Split",
     "Window",
     "Windows",
+    "bh_fdr",
+    "block_length",
+    "bootstrap_interval",
+    "combinatorial",
+    "confirmation_hurdle",
+    "date_range",
     "default_windows",
+    "deflated_sharpe_ratio",
+    "effective_trials",
+    "expected_max_sharpe",
     "forward_returns",
     "hurdle",
     "ic_series",
     "information_ratio",
+    "minimum_backtest_length",
+    "minimum_track_record_length",
     "newey_west_lags",
     "newey_west_t",
+    "pbo",
+    "probabilistic_sharpe_ratio",
+    "purge",
     "quantile_return_series",
     "quantile_returns",
     "rank_ic_series",
+    "segments",
+    "sharpe_moments",
     "turnover",
+    "walk_forward",
 ]
