@@ -1,0 +1,406 @@
+"""What is left of a factor beside exposures that anybody can have: sector, size, beta, volatility, known factors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from alphaswarm.backtest import RankedRows, rank_rows
+from alphaswarm.backtest.ranking import MIN_NAMES, rerank
+from alphaswarm.core import EvidenceInvalid
+from alphaswarm.core.jit import jit
+
+__all__ = ["ExposureSet", "correlations_left", "residual_ranks"]
+
+# A column (or the factor itself) that keeps less than this share of its length beside the others adds
+# nothing: what remains is rounding.
+_INDEPENDENT = 1e-8
+# Beside this share of its length, rounding may no longer be orthogonal to the others.
+_LOST = 0.1
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class ExposureSet:
+    """Exposures that are taken out of a factor together, on D dates.
+
+    Attributes:
+        names: what they are called, the group first.
+        columns: float64 [K, D, N], each the average ranks of an exposure within its date; NaN where missing.
+        codes: int32 [D, N], the group of each name (0 without a group), -1 where anything is missing.
+        grouped: whether the codes stand for a group.
+    """
+
+    names: tuple[str, ...]
+    columns: Floats
+    codes: NDArray[np.int32]
+    grouped: bool
+
+    @classmethod
+    def of(
+        cls,
+        exposures: Mapping[str, ArrayLike],
+        groups: Mapping[str, NDArray[np.int32]] | None = None,
+        *,
+        shape: tuple[int, int],
+    ) -> ExposureSet:
+        """Rank `exposures` (name to [D, N], known at the close of their row) date by date.
+
+        Args:
+            exposures: name to values; a monotone transform of them changes nothing.
+            groups: at most one, name to codes [D, N].
+            shape: (D, N).
+
+        Raises:
+            EvidenceInvalid: nothing to take out, more than one group, or another shape.
+        """
+        given = dict(groups or {})
+        arrays = {name: np.asarray(values, np.float64) for name, values in exposures.items()}
+        if len(given) > 1 or not (given or arrays):
+            raise EvidenceInvalid(f"a set needs exposures and at most one group, got {[*given]} and {[*arrays]}")
+        for name, values in (given | arrays).items():
+            if values.shape != shape:
+                raise EvidenceInvalid(f"exposure {name!r} must have the factor's shape {shape}, got {values.shape}")
+        columns = np.empty((len(arrays), *shape))
+        codes = np.zeros(shape, np.int32)
+        for group in given.values():
+            codes = group
+        for place, values in enumerate(arrays.values()):
+            columns[place] = rank_rows(values).ranks
+            codes = np.where(np.isnan(columns[place]), -1, codes)
+        return cls((*given, *arrays), columns, np.ascontiguousarray(codes, np.int32), bool(given))
+
+    @classmethod
+    def join(cls, sets: Sequence[ExposureSet]) -> ExposureSet:
+        """All of `sets` taken out together.
+
+        Raises:
+            EvidenceInvalid: no set, or more than one group.
+        """
+        if not sets or sum(one.grouped for one in sets) > 1:
+            raise EvidenceInvalid(f"a set needs exposures and at most one group, got {[one.names for one in sets]}")
+        codes = np.maximum.reduce([one.codes for one in sets])
+        codes = np.where(np.minimum.reduce([one.codes for one in sets]) < 0, -1, codes)
+        columns = np.concatenate([one.columns for one in sets])
+        return cls(tuple(name for one in sets for name in one.names), columns, codes, any(one.grouped for one in sets))
+
+
+def residual_ranks(factor: ArrayLike, exposures: ExposureSet) -> Floats:
+    """The ranks of `factor` without what a linear fit on the ranks of the exposures explains, [D, N].
+
+    Per date: ordinary least squares of the factor's average ranks on an intercept (or one dummy for
+    each group) and the exposures' ranks, over the names that have all of them. NaN elsewhere, on dates
+    with fewer than 30 names more than columns, and where nothing is left.
+
+    Raises:
+        EvidenceInvalid: a factor of another shape than the exposures.
+    """
+    ranked = rank_rows(factor)
+    _check(ranked, exposures)
+    out = np.full(ranked.ranks.shape, np.nan)
+    _residual_rows(
+        ranked.ranks, ranked.order, ranked.tie, ranked.count, exposures.columns, exposures.codes, MIN_NAMES, out
+    )
+    return out
+
+
+def correlations_left(
+    ranked: RankedRows, exposures: ExposureSet, labels: RankedRows, scaled: Floats | None
+) -> tuple[Floats, Floats]:
+    """Rank IC and evidence of what is left of a factor, date by date.
+
+    Both are semi-partial correlations: the factor's ranks are replaced by their residual of
+    `residual_ranks`, fitted over the names that also have the target; the target stays as it is. Without
+    anything to take out they are the rank IC and the residual evidence themselves.
+
+    Args:
+        ranked: the factor on D dates.
+        exposures: what to take out.
+        labels: forward returns, ranked.
+        scaled: [D, N], residual labels over volatility; None where there are none.
+
+    Returns:
+        rank_ic [D], evidence [D]; NaN on the dates that `residual_ranks` leaves out, or without
+        differences.
+
+    Raises:
+        EvidenceInvalid: shapes that differ.
+    """
+    _check(ranked, exposures)
+    shape = ranked.ranks.shape
+    targets = np.full(shape, np.nan) if scaled is None else np.ascontiguousarray(scaled, np.float64)
+    if labels.ranks.shape != shape or targets.shape != shape:
+        raise EvidenceInvalid(
+            f"labels must have the factor's shape {shape}, got {labels.ranks.shape} and {targets.shape}"
+        )
+    return _correlations(
+        ranked.ranks,
+        ranked.order,
+        ranked.tie,
+        ranked.count,
+        exposures.columns,
+        exposures.codes,
+        labels.ranks,
+        labels.order,
+        labels.tie,
+        labels.count,
+        targets,
+        MIN_NAMES,
+    )
+
+
+def _check(ranked: RankedRows, exposures: ExposureSet) -> None:
+    if exposures.codes.shape != ranked.ranks.shape:
+        raise EvidenceInvalid(
+            f"exposures must have the factor's shape {ranked.ranks.shape}, got {exposures.codes.shape}"
+        )
+
+
+@jit
+def _residual_rows(
+    ranks: Floats,
+    order: NDArray[np.int32],
+    tie: NDArray[np.int32],
+    count: NDArray[np.int64],
+    columns: Floats,
+    codes: NDArray[np.int32],
+    min_names: int,
+    out: Floats,
+) -> None:
+    days, names = ranks.shape
+    keep = np.empty(names)
+    among = np.empty(names)
+    place = np.empty(names, np.int64)
+    y = np.empty(names)
+    x = np.empty((columns.shape[0], names))
+    group = np.empty(names, np.int32)
+    total = np.empty(max(1, codes.max() + 1))
+    members = np.empty(total.size, np.int64)
+    for t in range(days):
+        n = _common(ranks[t], codes[t], ranks[t], keep, place)
+        _among(ranks[t], order[t], tie[t], count[t], keep, place[:n], among, y)
+        _gather(columns, t, codes[t], place[:n], x, group)
+        if _fit(y[:n], x[:, :n], group[:n], total, members, min_names):
+            for k in range(n):
+                out[t, place[k]] = y[k]
+
+
+@jit
+def _correlations(
+    ranks: Floats,
+    order: NDArray[np.int32],
+    tie: NDArray[np.int32],
+    count: NDArray[np.int64],
+    columns: Floats,
+    codes: NDArray[np.int32],
+    label_ranks: Floats,
+    label_order: NDArray[np.int32],
+    label_tie: NDArray[np.int32],
+    label_count: NDArray[np.int64],
+    scaled: Floats,
+    min_names: int,
+) -> tuple[Floats, Floats]:
+    days, names = ranks.shape
+    rank_ic = np.full(days, np.nan)
+    evidence = np.full(days, np.nan)
+    keep = np.empty(names)
+    among = np.empty(names)
+    place = np.empty(names, np.int64)
+    y = np.empty(names)
+    z = np.empty(names)
+    x = np.empty((columns.shape[0], names))
+    group = np.empty(names, np.int32)
+    total = np.empty(max(1, codes.max() + 1))
+    members = np.empty(total.size, np.int64)
+    for t in range(days):
+        n = _common(ranks[t], codes[t], label_ranks[t], keep, place)
+        _among(label_ranks[t], label_order[t], label_tie[t], label_count[t], keep, place[:n], among, z)
+        _among(ranks[t], order[t], tie[t], count[t], keep, place[:n], among, y)
+        _gather(columns, t, codes[t], place[:n], x, group)
+        fitted = _fit(y[:n], x[:, :n], group[:n], total, members, min_names)
+        if fitted:
+            rank_ic[t] = _pearson(y[:n], z[:n])
+        same = n > 0
+        for k in range(n):
+            z[k] = scaled[t, place[k]]
+            same = same and np.isfinite(z[k])
+        if not same:  # residual labels are rarer: their own names, their own fit
+            n = _common(ranks[t], codes[t], scaled[t], keep, place)
+            _among(ranks[t], order[t], tie[t], count[t], keep, place[:n], among, y)
+            _gather(columns, t, codes[t], place[:n], x, group)
+            fitted = _fit(y[:n], x[:, :n], group[:n], total, members, min_names)
+            for k in range(n):
+                z[k] = scaled[t, place[k]]
+        if fitted:
+            evidence[t] = _pearson(y[:n], z[:n])
+    return rank_ic, evidence
+
+
+@jit
+def _common(ranks: Floats, codes: NDArray[np.int32], target: Floats, keep: Floats, place: NDArray[np.int64]) -> int:
+    """The names that have everything: 1 in `keep` (NaN elsewhere), listed in `place`; how many."""
+    n = 0
+    for i in range(ranks.size):
+        if codes[i] >= 0 and not np.isnan(ranks[i]) and np.isfinite(target[i]):
+            keep[i] = 1.0
+            place[n] = i
+            n += 1
+        else:
+            keep[i] = np.nan
+    return n
+
+
+@jit
+def _among(
+    ranks: Floats,
+    order: NDArray[np.int32],
+    tie: NDArray[np.int32],
+    count: int,
+    keep: Floats,
+    place: NDArray[np.int64],
+    among: Floats,
+    out: Floats,
+) -> None:
+    """The ranks of the names of `place` among each other."""
+    if place.size == count:
+        for k in range(place.size):
+            out[k] = ranks[place[k]]
+    else:
+        rerank(order, tie, count, keep, among)
+        for k in range(place.size):
+            out[k] = among[place[k]]
+
+
+@jit
+def _gather(
+    columns: Floats, t: int, codes: NDArray[np.int32], place: NDArray[np.int64], x: Floats, group: NDArray[np.int32]
+) -> None:
+    for k in range(place.size):
+        group[k] = codes[place[k]]
+    for column in range(columns.shape[0]):
+        for k in range(place.size):
+            x[column, k] = columns[column, t, place[k]]
+
+
+@jit
+def _fit(
+    y: Floats, x: Floats, group: NDArray[np.int32], total: Floats, members: NDArray[np.int64], min_names: int
+) -> bool:
+    """Turn `y` into its residual on group means and columns; False where too few names or nothing are left.
+
+    Modified Gram-Schmidt. A column that loses much of its length is orthogonalised twice, which is
+    enough (Giraud and others 2005); one that the others explain is left out instead of being divided by
+    what rounding left of it. Dummies need no columns: everything is taken about the mean of its group
+    (Frisch, Waugh and Lovell).
+    """
+    members[:] = 0
+    for k in range(group.size):
+        members[group[k]] += 1
+    used = 0
+    for g in range(members.size):
+        used += members[g] > 0
+    before = _centre(y, group, total, members)
+    kept = 0
+    for column in range(x.shape[0]):
+        new = x[column]
+        length = _centre(new, group, total, members)
+        if length == 0.0:
+            continue
+        for earlier in range(kept):
+            _remove(new, x[earlier])
+        left = np.sqrt(_dot(new, new))
+        if left < _LOST * length:
+            for earlier in range(kept):
+                _remove(new, x[earlier])
+            left = np.sqrt(_dot(new, new))
+        if left > _INDEPENDENT * length:
+            x[kept] = new / left
+            kept += 1
+    if y.size < min_names + kept + used - 1 or before == 0.0:
+        return False
+    for column in range(kept):
+        _remove(y, x[column])
+    return bool(np.sqrt(_dot(y, y)) > _INDEPENDENT * before)
+
+
+@jit
+def _centre(values: Floats, group: NDArray[np.int32], total: Floats, members: NDArray[np.int64]) -> float:
+    """Take off the mean of each group; the length that is left, 0 where it is only rounding."""
+    size = 0.0
+    for k in range(values.size):
+        size = max(size, abs(values[k]))
+    if total.size == 1:
+        mean = _sum(values) / max(values.size, 1)
+        for k in range(values.size):
+            values[k] -= mean
+    else:
+        total[:] = 0.0
+        for k in range(values.size):
+            total[group[k]] += values[k]
+        for g in range(total.size):
+            total[g] /= max(members[g], 1)
+        for k in range(values.size):
+            values[k] -= total[group[k]]
+    length = np.sqrt(_dot(values, values))
+    return float(length) if length > _INDEPENDENT * size else 0.0
+
+
+@jit
+def _remove(values: Floats, unit: Floats) -> None:
+    part = _dot(values, unit)
+    for k in range(values.size):
+        values[k] -= part * unit[k]
+
+
+@jit
+def _sum(a: Floats) -> float:
+    # four sums side by side: the processor need not wait for one to add the next
+    s0 = 0.0
+    s1 = 0.0
+    s2 = 0.0
+    s3 = 0.0
+    whole = a.size - a.size % 4
+    for k in range(0, whole, 4):
+        s0 += a[k]
+        s1 += a[k + 1]
+        s2 += a[k + 2]
+        s3 += a[k + 3]
+    for k in range(whole, a.size):
+        s0 += a[k]
+    return (s0 + s1) + (s2 + s3)
+
+
+@jit
+def _dot(a: Floats, b: Floats) -> float:
+    s0 = 0.0
+    s1 = 0.0
+    s2 = 0.0
+    s3 = 0.0
+    whole = a.size - a.size % 4
+    for k in range(0, whole, 4):
+        s0 += a[k] * b[k]
+        s1 += a[k + 1] * b[k + 1]
+        s2 += a[k + 2] * b[k + 2]
+        s3 += a[k + 3] * b[k + 3]
+    for k in range(whole, a.size):
+        s0 += a[k] * b[k]
+    return (s0 + s1) + (s2 + s3)
+
+
+@jit
+def _pearson(residual: Floats, target: Floats) -> float:
+    """Correlation of a residual, whose mean is 0, with a target; NaN where the target does not vary."""
+    size = 0.0
+    for k in range(target.size):
+        size = max(size, abs(target[k]))
+    mean = _sum(target) / target.size
+    for k in range(target.size):
+        target[k] -= mean
+    length = np.sqrt(_dot(target, target))
+    if length <= 1e-14 * size:
+        return np.nan
+    return float(_dot(residual, target) / length / np.sqrt(_dot(residual, residual)))
