@@ -70,19 +70,24 @@ class Thresholds(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    cost_bp: float = Field(DEFAULT_COST_BP, ge=0.0, le=1000.0, allow_inf_nan=False)
-    net_sharpe: float = Field(1.0, description="least, yearly, at that cost, on search", allow_inf_nan=False)
-    net_dsr: float = Field(0.95, ge=0.0, le=1.0, description="least deflated Sharpe ratio of the same net result")
-    breakeven_multiple: float = Field(
-        1.5, ge=0.0, description="least break-even by cost, on search and on selection", allow_inf_nan=False
+    cost_bp: float = Field(default=DEFAULT_COST_BP, ge=0.0, le=1000.0, allow_inf_nan=False)
+    net_sharpe: float = Field(default=1.0, description="least, yearly, at that cost, on search", allow_inf_nan=False)
+    net_dsr: float = Field(
+        default=0.95, ge=0.0, le=1.0, description="least deflated Sharpe ratio of the same net result"
     )
-    selection_net_sharpe: float = Field(0.0, description="to be exceeded on selection", allow_inf_nan=False)
-    min_turnover: float = Field(0.01, ge=0.0, description="least per day, both sides", allow_inf_nan=False)
-    max_turnover: float = Field(0.70, ge=0.0, description="most per day, both sides", allow_inf_nan=False)
-    max_weight: float = Field(0.10, gt=0.0, le=1.0, description="no name reaches it")
-    self_correlation: float = Field(0.7, ge=0.0, le=1.0, description="not reached with a member of the pool")
+    breakeven_multiple: float = Field(
+        default=1.5, ge=0.0, description="least break-even by cost, on search and on selection", allow_inf_nan=False
+    )
+    selection_net_sharpe: float = Field(default=0.0, description="to be exceeded on selection", allow_inf_nan=False)
+    min_turnover: float = Field(default=0.01, ge=0.0, description="least per day, both sides", allow_inf_nan=False)
+    max_turnover: float = Field(default=0.70, ge=0.0, description="most per day, both sides", allow_inf_nan=False)
+    max_weight: float = Field(default=0.10, gt=0.0, le=1.0, description="no name reaches it")
+    self_correlation: float = Field(default=0.7, ge=0.0, le=1.0, description="not reached with a member of the pool")
     better_by: float = Field(
-        0.10, ge=0.0, description="unless the net Sharpe ratio is so much above the member's", allow_inf_nan=False
+        default=0.10,
+        ge=0.0,
+        description="unless the net Sharpe ratio is so much above the member's",
+        allow_inf_nan=False,
     )
 
 

@@ -40,11 +40,11 @@ class Verdict(BaseModel):
     tradable: bool
     words: str = Field(description="the verdict in one sentence")
     gates: list[GateResult]
-    reported: dict[str, Any] = Field({}, description="figures that decide nothing")
+    reported: dict[str, Any] = Field(default={}, description="figures that decide nothing")
     thresholds: Thresholds = Field(description="of tier 2, as they were")
     n_trials: int = Field(description="N, every distinct trial on these data when it was judged")
-    k: int | None = Field(None, description="K, every finalist sent to the same selection window by then")
-    selection: int = Field(1, description="number of the selection window")
+    k: int | None = Field(default=None, description="K, every finalist sent to the same selection window by then")
+    selection: int = Field(default=1, description="number of the selection window")
     trial: str = Field(description="id of the trial it is about")
 
     def gate(self, name: str) -> GateResult | None:
