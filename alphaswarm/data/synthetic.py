@@ -73,7 +73,8 @@ def synthetic_market(
         raise UnknownName.of("kind of synthetic market", kind, get_args(Kind))
     if days < 60 or names < 30:
         raise DataInvalid(f"a synthetic market needs at least 60 days and 30 names, got {days} and {names}")
-    meta = synthetic_meta(kind) | {"name": f"synthetic-{kind}", "seed": seed}
+    # its symbols are those of this market only: the same names and days of another one are other data
+    meta = synthetic_meta(kind) | {"name": f"synthetic-{kind}", "seed": seed, "market": f"{kind} {seed}"}
     market = draw_market(synthetic_dates(days, start), names, seed=seed, regimes=kind == "regimes", meta=meta)
     if kind != "planted":
         return market.panel()

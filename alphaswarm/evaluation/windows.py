@@ -8,8 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alphaswarm.core import EvidenceInvalid, Panel, UnknownName
+from alphaswarm.evaluation.splits import date_range
 
-__all__ = ["Window", "Windows", "default_windows"]
+__all__ = ["EMBARGO_ROWS", "ROLES", "Window", "Windows", "default_windows"]
+
+ROLES = ("search", "selection", "vault", "in-sample")
+# Rows after a boundary on which nothing is decided: what the days before it moved has then settled. A fixed
+# formula may look back over the boundary; what is fitted needs an embargo as long as its lookback.
+EMBARGO_ROWS = 21
 
 # Calendar windows of panels whose history is well known; about 60, 20 and 20 percent.
 _FIXED = {
@@ -24,11 +30,13 @@ class Window:
     """The dates `start` to `end`, both included, and their role.
 
     Attributes:
-        role: "search" (numbers may be read), "selection" (judges finalists), "vault" (read once).
-        start: datetime64[D].
-        end: datetime64[D].
+        role: "search" (numbers may be read), "selection" (judges finalists), "vault" (read once), or
+            "in-sample" (all there is, where nothing was sealed).
+        start: datetime64[D]; given as anything that `date_range` takes for a day.
+        end: the same.
 
     Raises:
+        UnknownName: another role.
         EvidenceInvalid: no dates, or the end before the start.
     """
 
@@ -37,15 +45,30 @@ class Window:
     end: np.datetime64
 
     def __post_init__(self) -> None:
-        for name in ("start", "end"):
-            object.__setattr__(self, name, np.datetime64(getattr(self, name), "D"))
-        if np.isnat(self.start) or np.isnat(self.end) or self.end < self.start:
-            raise EvidenceInvalid(f"a window must start at or before its end, got {self.start} to {self.end}")
+        if self.role not in ROLES:
+            raise UnknownName.of("role of a window", str(self.role), ROLES)
+        start, end = date_range((self.start, self.end))
+        object.__setattr__(self, "start", start)
+        object.__setattr__(self, "end", end)
 
     def rows(self, dates: NDArray[np.datetime64]) -> slice:
         """The rows of increasing `dates` that lie in the window; an empty slice if none do."""
         days = dates.astype("datetime64[D]")
         return slice(int(np.searchsorted(days, self.start, "left")), int(np.searchsorted(days, self.end, "right")))
+
+    def after_embargo(self, dates: NDArray[np.datetime64], rows: int = EMBARGO_ROWS) -> Window:
+        """The window without its first `rows` rows of `dates`: those on which something may be decided.
+
+        Raises:
+            EvidenceInvalid: it has no more rows than these.
+        """
+        here = self.rows(dates)
+        if here.stop - here.start <= rows:
+            raise EvidenceInvalid(
+                f"a window needs more than the {rows} rows of its embargo, got {max(0, here.stop - here.start)} "
+                f"from {self.start} to {self.end}"
+            )
+        return Window(self.role, dates[here.start + rows], self.end)
 
     def to_dict(self) -> dict[str, str]:
         """Plain text: role, start and end as ``YYYY-MM-DD``."""
@@ -65,7 +88,7 @@ class Windows:
     vault: Window
 
     def __post_init__(self) -> None:
-        for role in ("search", "selection", "vault"):
+        for role in ROLES[:3]:
             if self[role].role != role:
                 raise EvidenceInvalid(f"the {role} window must carry the role {role!r}, got {self[role].role!r}")
         if not self.search.end < self.selection.start <= self.selection.end < self.vault.start:
@@ -76,8 +99,8 @@ class Windows:
 
     def __getitem__(self, role: str) -> Window:
         """The window of that role; `UnknownName` lists the three."""
-        if role not in ("search", "selection", "vault"):
-            raise UnknownName.of("window", role, ("search", "selection", "vault"))
+        if role not in ROLES[:3]:
+            raise UnknownName.of("window", role, ROLES[:3])
         window: Window = getattr(self, role)
         return window
 

@@ -27,12 +27,12 @@ def cautions(
     evidence: Mapping[str, Any],
     *,
     unsealed: bool,
-    twins: Sequence[str] = (),
+    relatives: Sequence[str] = (),
     expression: Expr | None = None,
 ) -> list[str]:
     """Warnings for a trial of `expression` on `days` rows of `panel`, the gravest first.
 
-    `twins` are other names of the same data.
+    `relatives` are other panels with mostly the same data, under which something was tried.
     """
     from alphaswarm.dsl import warnings_of
 
@@ -44,8 +44,9 @@ def cautions(
             "look for a leak of the future in the data"
         )
     if unsealed:
-        found.append("this workspace was made unsealed: every result is in-sample")
-    found.extend(f"the same data as panel {name}, whose trials are not counted here" for name in twins)
+        found.append("in-sample: this workspace was made unsealed, so nothing can be confirmed here")
+    if relatives:
+        found.append(f"counted together with panel {', '.join(relatives)}: they hold mostly the same data")
     if panel.meta.get("survivorship_biased"):
         found.append("the panel holds survivors only: size, illiquidity and reversal look better than they were")
     if panel.meta.get("adjusted") is False:

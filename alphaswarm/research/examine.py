@@ -24,6 +24,7 @@ from alphaswarm.core import (
 )
 from alphaswarm.rag import Memory
 from alphaswarm.research.cautions import cautions, too_few_names
+from alphaswarm.research.daily import Daily
 from alphaswarm.research.ledger import Ledger, Note
 from alphaswarm.research.panels import OpenPanel, Panels
 from alphaswarm.research.remembered import factor_document
@@ -89,30 +90,36 @@ class Examiner:
             row = self._ledger.row(connection, key)
             if row is not None and note.empty:
                 return _measured(self._ledger.trial(row, connection, known=True))
-        values = self._measure(key, expression, text, opened, label) if row is None else None
-        return _measured(self._keep(key, values, note))
+        if row is not None:
+            return _measured(self._keep(key, None, note))
+        values, daily = self._measure(key, expression, text, opened, label)
+        return _measured(self._keep(key, values, note, daily))
 
-    def _measure(self, key: str, expression: Expr, text: str, opened: OpenPanel, label: Label) -> dict[str, Any]:
+    def _measure(
+        self, key: str, expression: Expr, text: str, opened: OpenPanel, label: Label
+    ) -> tuple[dict[str, Any], Daily]:
         factor = factor_values(expression, opened.seen)
-        evidence = dict(self._panels.evidence(opened, factor, label.horizon, label.fill))
+        evidence, series = self._panels.evidence(opened, factor, label.horizon, label.fill)
         refusal = too_few_names(evidence.get("coverage"))
-        twins = self._ledger.twins(opened.name, opened.panel.digest)
+        relatives = self._ledger.relatives(opened.name, opened.lineage)
         warnings = cautions(
-            opened.seen, opened.days, evidence, unsealed=self._unsealed, twins=twins, expression=expression
+            opened.seen, opened.days, evidence, unsealed=self._unsealed, relatives=relatives, expression=expression
         )
-        return {
+        values = {
             **_asked(key, expression.digest, text, opened, label),
             "status": "evaluated" if refusal is None else "refused",
             "expression": str(expression),
-            "evidence": canonical_json(evidence).decode(),
+            "evidence": canonical_json(dict(evidence)).decode(),
             "rank_ic_t": evidence.get("rank_ic_t"),
+            "strength": _strength(evidence),
             "warnings": canonical_json(warnings).decode(),
             "reason": None if refusal is None else str(Reason.EVIDENCE_INVALID),
             "message": refusal,
         }
+        return values, Daily.of(series)
 
-    def _keep(self, key: str, values: Mapping[str, Any] | None, note: Note) -> Trial:
-        """One transaction: the trial if it is new, the note, and what the memory says of both."""
+    def _keep(self, key: str, values: Mapping[str, Any] | None, note: Note, daily: Daily | None = None) -> Trial:
+        """One transaction: the trial if it is new, its daily figures, the note, and what the memory says of them."""
         with self._store.write() as connection:
             added = values is not None and self._ledger.add(connection, {**values, "first_run": note.run})
             said = self._ledger.say(connection, key, note)
@@ -121,6 +128,8 @@ class Examiner:
             row = self._ledger.row(connection, key)
             if row is None:
                 raise StoreError(f"trial {key[:12]} is not in the ledger, though it was just kept")
+            if row["status"] == "evaluated" and added and daily is not None:
+                self._ledger.add_daily(connection, key, daily)
             if row["status"] == "evaluated" and (added or said):
                 self._remember(connection, row)
             return self._ledger.trial(row, connection, known=not added, run=note.run)
@@ -216,6 +225,14 @@ def _invalid(text: str, dialect: str, error: ExpressionError | FieldNotFound) ->
         expression = parse(text, dialect)
         return expression.digest, str(expression)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest(), _escaped(text)
+
+
+def _strength(evidence: Mapping[str, Any]) -> float | None:
+    """|t| of the residual evidence, or of the RankIC where a panel is too short for that."""
+    found = evidence.get("evidence_t")
+    if found is None:
+        found = evidence.get("rank_ic_t")
+    return None if found is None else abs(found)
 
 
 def _escaped(text: str) -> str:

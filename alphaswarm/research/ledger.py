@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from sqlalchemy import Connection, RowMapping, func, select
-from sqlalchemy.dialects import postgresql, sqlite
 
 from alphaswarm.core import Clock, Store, UnknownName, canonical_json
-from alphaswarm.research.tables import notes, trials
+from alphaswarm.research.daily import Daily
+from alphaswarm.research.lineage import lineage_of, names_of
+from alphaswarm.research.tables import insert_once, notes, series, trials
 from alphaswarm.research.trial import Trial
 
 __all__ = ["Ledger", "Note", "insert_once"]
@@ -48,6 +49,16 @@ class Ledger:
         """Keep a trial; False when its key is there already, and then nothing changes."""
         return insert_once(connection, trials, {**row, "created": self._clock.now().isoformat()})
 
+    def add_daily(self, connection: Connection, trial: str, daily: Daily) -> None:
+        """Keep the daily figures of a trial beside it."""
+        insert_once(connection, series, {"trial": trial, **daily.columns()})
+
+    def series(self, identifiers: Iterable[str]) -> dict[str, Daily]:
+        """The daily figures of the trials with these ids; those that have none are left out."""
+        query = select(series).where(series.c.trial.in_(list(identifiers)))
+        with self._store.read() as connection:
+            return {row["trial"]: Daily.parse(row) for row in connection.execute(query).mappings()}
+
     def say(self, connection: Connection, trial: str, note: Note) -> bool:
         """Keep a note; False when the same was said before, or it says nothing."""
         if note.empty:
@@ -76,19 +87,21 @@ class Ledger:
 
     def trial(self, row: RowMapping, connection: Connection, *, known: bool, run: str | None = None) -> Trial:
         """A row as the model that everybody sees."""
-        total = self.count(connection, row["panel"])
+        total = self.count(connection, lineage_of(connection, row["panel"]))
         return Trial.of(row, self.said(connection, row["id"], run), trials_total=total, known=known)
 
-    def count(self, connection: Connection, panel: str) -> int:
-        """N: distinct (digest, horizon, fill) ever tried on the panel of this name."""
-        seen = select(trials.c.digest, trials.c.horizon, trials.c.fill).where(trials.c.panel == panel).distinct()
+    def count(self, connection: Connection, lineage: str) -> int:
+        """N: distinct (digest, horizon, fill) ever tried on any panel of the lineage."""
+        here = trials.c.panel.in_(names_of(connection, lineage))
+        seen = select(trials.c.digest, trials.c.horizon, trials.c.fill).where(here).distinct()
         return int(connection.execute(select(func.count()).select_from(seen.subquery())).scalar_one())
 
-    def twins(self, panel: str, panel_digest: str) -> list[str]:
-        """The other names under which the same data were tried; what was tried there is not in N."""
-        same = select(trials.c.panel).where(trials.c.panel_digest == panel_digest, trials.c.panel != panel)
+    def relatives(self, panel: str, lineage: str) -> list[str]:
+        """The other names of the lineage under which something was tried; it is in N too."""
         with self._store.read() as connection:
-            return list(connection.execute(same.distinct().order_by(trials.c.panel)).scalars())
+            names = [name for name in names_of(connection, lineage) if name != panel]
+            tried = select(trials.c.panel).where(trials.c.panel.in_(names)).distinct().order_by(trials.c.panel)
+            return list(connection.execute(tried).scalars())
 
     def find(self, prefix: str) -> Trial:
         """The trial whose id begins so; else the newest of the expression whose digest does.
@@ -110,7 +123,7 @@ class Ledger:
         limit: int | None = None,
         offset: int = 0,
     ) -> list[Trial]:
-        """Trials, of one run or panel if asked; by |t| of the RankIC, or in order of proposal."""
+        """Trials, of one run or panel if asked; by their strength, or in order of proposal."""
         query = select(trials)
         if run is not None:
             first = select(notes.c.trial, func.min(notes.c.seq).label("said")).where(notes.c.run == run)
@@ -124,13 +137,14 @@ class Ledger:
         if status is not None:
             query = query.where(trials.c.status == status)
         if order == "strongest":
-            strength = func.coalesce(func.abs(trials.c.rank_ic_t), -1.0)
+            strength = func.coalesce(trials.c.strength, func.abs(trials.c.rank_ic_t), -1.0)
             query = query.order_by(strength.desc(), trials.c.digest, trials.c.id)
         else:
             query = query.order_by(proposed)
         with self._store.read() as connection:
             rows = connection.execute(query.limit(limit).offset(offset)).mappings().all()
-            totals = {name: self.count(connection, name) for name in {row["panel"] for row in rows}}
+            panels = {row["panel"] for row in rows}
+            totals = {name: self.count(connection, lineage_of(connection, name)) for name in panels}
             return [
                 Trial.of(row, self.said(connection, row["id"], run), trials_total=totals[row["panel"]], known=True)
                 for row in rows
@@ -160,9 +174,3 @@ def together(rows: Iterable[RowMapping]) -> dict[str, Any]:
             said[name] = row[name] or said[name]
         said["parents"] = json.loads(row["parents"]) or said["parents"]
     return said
-
-
-def insert_once(connection: Connection, table: Any, row: Mapping[str, Any]) -> bool:
-    """Insert unless the key is there; whether it was inserted."""
-    dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
-    return bool(connection.execute(dialect.insert(table).values(dict(row)).on_conflict_do_nothing()).rowcount)

@@ -1,4 +1,4 @@
-"""The panels a workspace has open: each with its fixed windows and what measures factors on it."""
+"""The panels a workspace has open: each with its lineage's windows and what measures factors on them."""
 
 from __future__ import annotations
 
@@ -10,16 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import select
 
-from alphaswarm.core import EvidenceInvalid, Panel, Store
-from alphaswarm.research.ledger import insert_once
-from alphaswarm.research.tables import windows as windows_table
+from alphaswarm.core import Clock, EvidenceInvalid, Panel, Store
+from alphaswarm.research.lineage import Lineages
+from alphaswarm.research.selections import Selections
 
 if TYPE_CHECKING:
     from alphaswarm.backtest import Fill
     from alphaswarm.data import Catalog
-    from alphaswarm.evaluation import Evaluator, Window, Windows
+    from alphaswarm.evaluation import Evaluator, FactorSeries, Window, Windows
 
 __all__ = ["OpenPanel", "Panels"]
 
@@ -37,7 +36,8 @@ class OpenPanel:
         lineage: the data that it belongs to: name of the first panel that held most of them. Windows
             and counts are the lineage's.
         windows: fixed when the lineage was first used here.
-        seen: its rows up to the end of the search window. Factors are evaluated on these and no others,
+        window: whose numbers may be read: the search window, or in an unsealed workspace the whole panel.
+        seen: its rows up to the end of `window`. Factors are evaluated on these and no others,
             so that nothing later can reach a number, whatever an operator does.
     """
 
@@ -45,31 +45,29 @@ class OpenPanel:
     lineage: str
     panel: Panel
     windows: Windows
+    window: Window
     seen: Panel
 
     @property
-    def window(self) -> Window:
-        """The search window."""
-        return self.windows.search
-
-    @property
     def days(self) -> int:
-        """Rows in the search window."""
+        """Rows in the window."""
         rows = self.window.rows(self.seen.dates)
         return int(rows.stop) - int(rows.start)
 
     @property
     def as_of(self) -> str:
-        """The last market date of the search window: what is known of it is known by then."""
+        """The last market date of the window: what is known of it is known by then."""
         return str(self.seen.dates[-1].astype("datetime64[D]"))
 
 
 class Panels:
     """Opens panels once and keeps them, from whatever thread they are asked for."""
 
-    def __init__(self, store: Store, catalog: Catalog) -> None:
-        self._store = store
+    def __init__(self, store: Store, catalog: Catalog, clock: Clock, *, unsealed: bool = False) -> None:
         self._catalog = catalog
+        self._unsealed = unsealed
+        self._lineages = Lineages(store, clock)
+        self.selections = Selections(store, clock, self._lineages)
         self._open: dict[str, OpenPanel] = {}
         self._evaluators: OrderedDict[tuple[str, str, int, str], Evaluator] = OrderedDict()
         self._guard = threading.RLock()
@@ -79,7 +77,7 @@ class Panels:
 
         Raises:
             UnknownName, ProviderError, DataInvalid: it can't be had.
-            EvidenceInvalid: it has no day in the search window that its name was given before.
+            EvidenceInvalid: it has no day in the search window of its lineage, or now holds the data of another.
         """
         with self._guard:
             known = self._open.get(name)
@@ -89,9 +87,39 @@ class Panels:
                 self._open[name] = self._open[own] = known
             return known
 
-    def evidence(self, opened: OpenPanel, factor: NDArray[np.float64], horizon: int, fill: Fill) -> Mapping[str, Any]:
-        """What `factor` [rows seen, N] shows on the search window, as plain JSON."""
-        return self._evaluator(opened, horizon, fill).evidence(factor).to_dict()
+    def forget(self, name: str) -> None:
+        """Open the panel of this name anew when it is next asked for: its file has changed."""
+        with self._guard:
+            self._open = {known: opened for known, opened in self._open.items() if opened.name != name}
+
+    def evidence(
+        self, opened: OpenPanel, factor: NDArray[np.float64], horizon: int, fill: Fill
+    ) -> tuple[Mapping[str, Any], FactorSeries]:
+        """What `factor` [rows seen, N] shows on the window, as plain JSON, and the daily series behind it."""
+        from alphaswarm.evaluation.evidence import summarise
+
+        series = self._evaluator(opened, horizon, fill).series(factor)
+        return summarise(series, opened.window).to_dict(), series
+
+    def selection_evaluator(self, opened: OpenPanel, horizon: int, fill: Fill, number: int) -> Evaluator:
+        """Measures on a selection window. For the judge alone: of what it finds only pass or fail may leave.
+
+        Raises:
+            EvidenceInvalid: no such window here, or it holds no label of this horizon after its embargo.
+        """
+        every = self._sealed(opened).all(opened.lineage)
+        if not 1 <= number <= len(every):
+            raise EvidenceInvalid(f"panel {opened.name!r} has selection windows 1 to {len(every)}, got {number}")
+        return self._judging(opened, every[number - 1].judged(opened.panel.dates), horizon, fill)
+
+    def vault_evaluator(self, opened: OpenPanel, horizon: int, fill: Fill) -> Evaluator:
+        """Measures on the vault. For the release of a pool alone, which is logged first.
+
+        Raises:
+            EvidenceInvalid: the vault holds no label of this horizon after its embargo.
+        """
+        self._sealed(opened)
+        return self._judging(opened, opened.windows.vault.after_embargo(opened.panel.dates), horizon, fill)
 
     def check_label(self, opened: OpenPanel, horizon: int, fill: Fill) -> None:
         """See that factors can be measured against this label.
@@ -103,28 +131,31 @@ class Panels:
         self._evaluator(opened, horizon, fill)
 
     def _looked_at(self, name: str, panel: Panel) -> OpenPanel:
-        windows = self._fixed_windows(name, panel)
+        from alphaswarm.evaluation import Window
+
+        lineage, windows = self._lineages.settle(name, panel)
+        if self._unsealed:
+            whole = Window("in-sample", panel.dates[0], panel.dates[-1])
+            return OpenPanel(name, lineage, panel, windows, whole, panel)
         rows = windows.search.rows(panel.dates)
         if rows.stop <= rows.start:
+            owner = "was" if lineage == name else f"holds the data of {lineage!r}, which was"
             raise EvidenceInvalid(
-                f"panel {name!r} was first used with the search window {windows.search.start} to "
+                f"panel {name!r} {owner} first used with the search window {windows.search.start} to "
                 f"{windows.search.end}, and has no day in it now; give other data another name"
             )
-        return OpenPanel(name, name, panel, windows, panel.head(rows.stop))
+        return OpenPanel(name, lineage, panel, windows, windows.search, panel.head(rows.stop))
 
-    def _fixed_windows(self, name: str, panel: Panel) -> Windows:
-        from alphaswarm.evaluation import Window, Windows, default_windows
+    def _sealed(self, opened: OpenPanel) -> Selections:
+        if self._unsealed:
+            raise EvidenceInvalid(f"nothing of panel {opened.name!r} is sealed here: nothing can be confirmed on it")
+        return self.selections
 
-        query = select(windows_table).where(windows_table.c.panel == name)
-        with self._store.read() as connection:
-            rows = connection.execute(query).mappings().all()
-        if not rows:
-            first = default_windows(name, panel)
-            with self._store.write() as connection:
-                for window in (first.search, first.selection, first.vault):
-                    insert_once(connection, windows_table, {"panel": name, **window.to_dict()})
-                rows = connection.execute(query).mappings().all()
-        return Windows(**{row["role"]: Window(row["role"], row["start"], row["end"]) for row in rows})
+    def _judging(self, opened: OpenPanel, window: Window, horizon: int, fill: Fill) -> Evaluator:
+        from alphaswarm.evaluation import Evaluator
+
+        known = opened.panel.head(window.rows(opened.panel.dates).stop)
+        return Evaluator(known, window, horizon=horizon, fill=fill)
 
     def _evaluator(self, opened: OpenPanel, horizon: int, fill: Fill) -> Evaluator:
         from alphaswarm.evaluation import Evaluator

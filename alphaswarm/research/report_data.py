@@ -154,7 +154,7 @@ def _sheets(workspace: Workspace, run: Run, shown: Sequence[Trial]) -> tuple[Fac
     from alphaswarm.dsl import evaluate
     from alphaswarm.evaluation import Evaluator
 
-    seen, window = workspace.seen(run.panel), workspace.windows(run.panel).search
+    seen, window = workspace.seen(run.panel), workspace.window(run.panel)
     try:
         evaluator = Evaluator(seen, window, horizon=run.horizon, fill=cast("Fill", run.fill))
     except EvidenceInvalid:  # the window is shorter than the run's label

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from sqlalchemy import (
@@ -19,6 +20,7 @@ from sqlalchemy import (
     event,
     inspect,
 )
+from sqlalchemy.dialects import postgresql, sqlite
 
 from alphaswarm.core.store import Store, metadata
 
@@ -26,6 +28,7 @@ __all__ = [
     "add_columns",
     "backtests",
     "finalists",
+    "insert_once",
     "lineages",
     "notes",
     "pool",
@@ -239,6 +242,12 @@ def add_columns(store: Store) -> None:
         with store.write() as connection:
             if _lacks_strength(connection):  # nobody else came first
                 connection.exec_driver_sql("ALTER TABLE trials ADD COLUMN strength FLOAT")
+
+
+def insert_once(connection: Connection, table: Table, row: Mapping[str, Any]) -> bool:
+    """Insert unless the key is there; whether it was inserted."""
+    dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
+    return bool(connection.execute(dialect.insert(table).values(dict(row)).on_conflict_do_nothing()).rowcount)
 
 
 def _lacks_strength(connection: Connection) -> bool:

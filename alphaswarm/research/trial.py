@@ -76,7 +76,7 @@ class Trial(BaseModel):
     max_drawdown: float | None = None
     rank_autocorr: float | None = None
     missing: dict[str, str] = Field({}, description="why a figure is null")
-    trials_total: int = Field(description="how many distinct trials this panel has seen")
+    trials_total: int = Field(description="N: how many distinct trials these data have seen, whatever the panel's name")
     known: bool = Field(False, description="it was in the ledger before this call")
     first_run: str | None = Field(None, description="the run that first recorded it")
     source: str = ""

@@ -26,18 +26,19 @@ from alphaswarm.rag import Memory
 from alphaswarm.research.backtests import BacktestRecord, Backtests, backtest_key, run_engine
 from alphaswarm.research.examine import Examiner, Label, checked, factor_values, kept_text
 from alphaswarm.research.lease import Holder
-from alphaswarm.research.ledger import Ledger, Note, Order, insert_once
+from alphaswarm.research.ledger import Ledger, Note, Order
+from alphaswarm.research.lineage import lineage_of
 from alphaswarm.research.panels import Panels
 from alphaswarm.research.remembered import backtest_document
 from alphaswarm.research.runs import Run, Runs
 from alphaswarm.research.summary import summarise
-from alphaswarm.research.tables import add_columns, settings
+from alphaswarm.research.tables import add_columns, insert_once, settings
 from alphaswarm.research.trial import Trial
 
 if TYPE_CHECKING:
     from alphaswarm.backtest import Fill
     from alphaswarm.data import Catalog
-    from alphaswarm.evaluation import Windows
+    from alphaswarm.evaluation import Window, Windows
 
 __all__ = ["Workspace"]
 
@@ -68,7 +69,7 @@ class Workspace:
         self.store = store
         self.catalog = catalog
         self.memory = Memory(store, path / "rag")
-        self._panels = Panels(store, catalog)
+        self._panels = Panels(store, catalog, clock, unsealed=unsealed)
         self._ledger = Ledger(store, clock)
         self._backtests = Backtests(store, clock)
         self._runs = Runs(store, clock, Holder.new())
@@ -133,11 +134,15 @@ class Workspace:
         return self._panels.open(name).panel
 
     def windows(self, name: str) -> Windows:
-        """The windows of a panel, fixed here at its first use."""
+        """The windows of the data of a panel, fixed here at their first use."""
         return self._panels.open(name).windows
 
+    def window(self, name: str) -> Window:
+        """The days of a panel whose numbers may be read: the search window; all of them where nothing is sealed."""
+        return self._panels.open(name).window
+
     def seen(self, name: str) -> Panel:
-        """The rows of a panel up to the end of its search window: what research may look at."""
+        """The rows of a panel up to the end of its `window`: what research may look at."""
         return self._panels.open(name).seen
 
     # Trials
@@ -220,9 +225,12 @@ class Workspace:
         return self._ledger.trials(run=run, panel=panel, status=status, order=order, limit=limit, offset=offset)
 
     def trials_total(self, panel: str) -> int:
-        """N: distinct (expression or invalid text; horizon; fill) ever tried on the panel of this name."""
+        """N: distinct (expression or invalid text; horizon; fill) ever tried on the data of this panel.
+
+        Panels that share most of their cells are counted together, whatever their names.
+        """
         with self.store.read() as connection:
-            return self._ledger.count(connection, panel)
+            return self._ledger.count(connection, lineage_of(connection, panel))
 
     def target_weights(self, text: str, *, panel: str, as_of: str | None = None, horizon: int = 5) -> TargetWeights:
         """w_t: the staggered rank weights that an expression decides at the last close up to `as_of`.

@@ -52,7 +52,7 @@ def test_five_day_reversal_on_the_search_window(panel, search, factors, horizon,
 
 
 def test_five_day_reversal_on_the_whole_panel(panel, factors):
-    whole = Window("all", panel.dates[0], panel.dates[-1])
+    whole = Window("in-sample", panel.dates[0], panel.dates[-1])
     found = Evaluator(panel, whole, horizon=1).evidence(factors["reversal"])
     assert found.rank_ic == pytest.approx(0.010760, abs=5e-7)
     assert found.rank_ic_t == pytest.approx(3.45, abs=0.005)
@@ -70,7 +70,7 @@ TABLE = {
 
 @pytest.mark.parametrize("name", TABLE)
 def test_known_factors_on_the_whole_panel(panel, factors, name):
-    whole = Window("all", panel.dates[0], panel.dates[-1])
+    whole = Window("in-sample", panel.dates[0], panel.dates[-1])
     *points, turnover, sharpes, breakeven = TABLE[name]
     for horizon, (rank_ic, t) in zip((1, 5, 20), points, strict=True):
         found = Evaluator(panel, whole, horizon=horizon).evidence(factors[name])

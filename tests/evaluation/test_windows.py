@@ -1,3 +1,5 @@
+import datetime
+
 import numpy as np
 import pytest
 
@@ -34,8 +36,36 @@ def test_a_window_is_a_value_and_plain_text():
 
 @pytest.mark.parametrize(("start", "end"), [("2020-01-02", "2020-01-01"), ("NaT", "2020-01-01"), ("2020-01-01", "NaT")])
 def test_a_window_can_not_end_before_it_starts(start, end):
-    with pytest.raises(EvidenceInvalid, match="start at or before its end"):
+    with pytest.raises(EvidenceInvalid, match=r"start at or before its end|is no date"):
         Window("search", day(start), day(end))
+
+
+def test_days_mean_the_same_however_they_are_given():
+    plain = Window("search", day("2019-01-02"), day("2019-12-31"))
+    assert Window("search", "2019-01-02", "2019-12-31") == plain
+    assert Window("search", datetime.date(2019, 1, 2), datetime.datetime(2019, 12, 31, 16, tzinfo=datetime.UTC)) == plain
+
+
+@pytest.mark.parametrize("wrong", [2019, "2019", None, ["2019-01-02"], 17_000.0])
+def test_what_names_no_day_is_not_guessed_at(wrong):
+    with pytest.raises(EvidenceInvalid, match="is no date"):
+        Window("search", wrong, "2019-12-31")
+
+
+def test_only_roles_that_there_are():
+    with pytest.raises(UnknownName, match="in-sample, search, selection, vault"):
+        Window("test", "2019-01-02", "2019-12-31")
+
+
+def test_after_a_boundary_nothing_is_decided_for_a_while():
+    dates = panel(60).dates
+    window = Window("selection", "2020-01-11", "2020-02-20")
+    judged = window.after_embargo(dates)
+    assert judged.rows(dates) == slice(10 + 21, 51)
+    assert (judged.role, judged.end) == ("selection", window.end)
+    assert window.after_embargo(dates, rows=40).rows(dates) == slice(50, 51)
+    with pytest.raises(EvidenceInvalid, match="more than the 41 rows of its embargo, got 41"):
+        window.after_embargo(dates, rows=41)
 
 
 def test_the_windows_of_us431_are_calendar_dates():

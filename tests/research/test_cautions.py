@@ -14,8 +14,8 @@ def panel(**meta) -> Panel:
     return Panel.from_arrays({"close": np.ones((2, 2))}, ["2020-01-01", "2020-01-02"], ["a", "b"], meta=meta)
 
 
-def said(evidence=CLEAN, days: int = SHORT_WINDOW, unsealed: bool = False, twins=(), **meta) -> str:
-    return " | ".join(cautions(panel(**meta), days, evidence, unsealed=unsealed, twins=twins))
+def said(evidence=CLEAN, days: int = SHORT_WINDOW, unsealed: bool = False, relatives=(), **meta) -> str:
+    return " | ".join(cautions(panel(**meta), days, evidence, unsealed=unsealed, relatives=relatives))
 
 
 def test_nothing_to_say() -> None:
@@ -37,7 +37,7 @@ def test_units_that_are_mixed_are_said() -> None:
         ({"adjusted": False}, "not adjusted"),
         ({"days": SHORT_WINDOW - 1}, "too short"),
         ({"unsealed": True}, "unsealed"),
-        ({"twins": ["other"]}, "the same data as panel other, whose trials are not counted here"),
+        ({"relatives": ["other"]}, "counted together with panel other"),
         ({"evidence": {**CLEAN, "rank_ic": -LEAK_IC - 0.001, "sharpe": -1.0}}, "leak"),
         ({"evidence": {**CLEAN, "ic": LEAK_IC + 0.001}}, "leak"),
         ({"evidence": {**CLEAN, "sharpe": -0.1}}, "opposite signs"),

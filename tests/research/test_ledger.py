@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from alphaswarm.core import ExpressionError, UnknownName
@@ -40,7 +41,9 @@ def test_n_ignores_the_digest_of_the_panel(workspace: Workspace) -> None:
     assert len(workspace.trials(panel="small")) == 2
 
 
-def test_the_same_data_under_another_name_is_told(workspace: Workspace, tmp_path: Path, open_workspace) -> None:
+def test_the_same_data_under_another_name_are_counted_together(
+    workspace: Workspace, tmp_path: Path, open_workspace
+) -> None:
     catalog = Catalog(tmp_path / "home")
     for name in ("small", "again", "third"):
         catalog.add(name, workspace.panel("small"))
@@ -51,10 +54,39 @@ def test_the_same_data_under_another_name_is_told(workspace: Workspace, tmp_path
     told = [[text for text in trial.warnings if "same data" in text] for trial in (first, second, third)]
     assert told == [
         [],
-        ["the same data as panel small, whose trials are not counted here"],
-        [f"the same data as panel {name}, whose trials are not counted here" for name in ("again", "small")],
+        ["counted together with panel small: they hold mostly the same data"],
+        ["counted together with panel again, small: they hold mostly the same data"],
     ]
-    assert (first.trials_total, second.trials_total, third.trials_total) == (1, 1, 1)
+    assert (first.trials_total, second.trials_total, third.trials_total) == (1, 1, 2)
+    assert [own.trials_total(name) for name in ("small", "again", "third")] == [2, 2, 2]
+
+
+def test_the_daily_figures_are_kept_beside_the_trial(workspace: Workspace) -> None:
+    from alphaswarm.dsl import evaluate
+    from alphaswarm.evaluation import Evaluator
+
+    trial = workspace.evaluate("cs_rank(close)", panel="small", horizon=3)
+    with pytest.raises(ExpressionError):
+        workspace.evaluate("close *", panel="small")
+    kept = workspace._ledger.series([trial.id, "0" * 64])
+    assert list(kept) == [trial.id]
+    seen = workspace.seen("small")
+    series = Evaluator(seen, workspace.window("small"), horizon=3).series(evaluate("cs_rank(close)", seen))
+    for name in ("gross", "turnover", "neutral"):
+        assert np.array_equal(getattr(kept[trial.id], name), getattr(series, name), equal_nan=True)
+
+
+def test_the_strongest_have_the_largest_residual_evidence(workspace: Workspace) -> None:
+    first = workspace.evaluate("cs_rank(close)", panel="small")
+    with workspace.store.write() as connection:
+        row = dict(workspace._ledger.row(connection, first.id))
+        assert row["strength"] == abs(first.rank_ic_t if first.evidence_t is None else first.evidence_t)
+        del row["seq"]
+        # old trials have no strength: the RankIC stands for it
+        old = {"strength": None, "rank_ic_t": -(row["strength"] + 1.0)}
+        assert workspace._ledger.add(connection, {**row, "id": "1" * 64, **old})
+        assert workspace._ledger.add(connection, {**row, "id": "2" * 64, "strength": row["strength"] + 2.0})
+    assert [trial.id for trial in workspace.trials()] == ["2" * 64, "1" * 64, first.id]
 
 
 def test_equals_stand_in_the_order_of_their_expressions(workspace: Workspace) -> None:

@@ -7,13 +7,14 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import numpy as np
 import pytest
 from sqlalchemy import update
 
 from alphaswarm.backtest import target_weights
 from alphaswarm.core import DataInvalid, FieldNotFound, Store, StoreError, WeightsInvalid
 from alphaswarm.dsl import evaluate
-from alphaswarm.research import Workspace
+from alphaswarm.research import TrialWindow, Workspace
 from alphaswarm.research.tables import settings
 
 Open = Callable[..., Workspace]
@@ -55,7 +56,12 @@ def test_sealed_stays_sealed_and_unsealed_is_said(open_workspace: Open) -> None:
     assert again.unsealed
     trial = again.evaluate(REVERSAL, panel="small")
     assert any("unsealed" in warning for warning in trial.warnings)
-    assert trial.window.role == "search"
+    panel = again.panel("small")
+    days = np.datetime_as_string(panel.dates[[0, -1]], "D")
+    assert trial.window == TrialWindow(role="in-sample", start=days[0], end=days[1])
+    assert (trial.as_of, trial.trials_total) == (days[1], 1)
+    assert again.seen("small") is panel
+    assert again.backtest(REVERSAL, panel="small").dates[-1] == days[1]
 
 
 def test_a_newer_format_is_refused(open_workspace: Open) -> None:
