@@ -1,8 +1,8 @@
 """`explain`: what an expression says, how large it is, and simpler ways to say it.
 
-Words and LaTeX are made here. Simpler forms are the canonical one, and what SymPy proposes from its own process
-within two seconds for at most 60 nodes. A proposal is shown only if the three markets of `dsl.fingerprint` bear it
-out, with what they found; nothing is ever replaced.
+Words and LaTeX are made here. Simpler forms are the canonical one, the one with its factors carried outwards, and what
+SymPy proposes from its own process within two seconds for at most 60 nodes. A proposal is shown only if the three
+markets of `dsl.fingerprint` bear it out, with what they found; nothing is ever replaced.
 """
 
 from __future__ import annotations
@@ -15,11 +15,13 @@ from alphaswarm.core.errors import ProviderError
 from alphaswarm.dsl.boxed import Box, run_boxed
 from alphaswarm.dsl.canonical import canonical
 from alphaswarm.dsl.check import check
-from alphaswarm.dsl.expr import Expr, call, field, group, number, number_text
+from alphaswarm.dsl.expr import Expr, call, field, group, number, number_text, plain_call
 from alphaswarm.dsl.fingerprint import Relation, equivalent, fingerprint, same_values
 from alphaswarm.dsl.latex import latex
+from alphaswarm.dsl.limits import MAX_DEPTH
 from alphaswarm.dsl.operators import OPERATORS
 from alphaswarm.dsl.parser import parse
+from alphaswarm.dsl.scaling import without_factor
 from alphaswarm.dsl.signature import SlotKind
 from alphaswarm.dsl.words import in_words
 
@@ -103,7 +105,7 @@ def explain(expr: Expr | str) -> Explanation:
         fields=tree.fields,
         groups=tree.groups,
         fingerprint=fingerprint(tree).key,
-        suggestions=_suggestions(tree, short, proposed),
+        suggestions=_suggestions(tree, short, [*_rescaled(tree), *proposed]),
         notes=notes,
     )
 
@@ -121,6 +123,13 @@ def _suggestions(tree: Expr, short: Expr, proposed: list[Expr]) -> tuple[Suggest
     order = {"exact": 0, "values": 1, "ranks": 2}
     first = {one.safety: one for one in reversed(made)}  # the shortest of each kind
     return tuple(sorted(first.values(), key=lambda one: order[one.safety]))[:_SHOWN]
+
+
+def _rescaled(tree: Expr) -> list[Expr]:
+    """`tree` without its positive factor, and with it in front."""
+    factor, core = without_factor(tree)
+    forms = [core, canonical(plain_call("mul", (number(factor), core)))]
+    return [form for form in forms if form.depth <= MAX_DEPTH]
 
 
 def _proposed(tree: Expr) -> tuple[list[Expr], tuple[str, ...]]:

@@ -23,6 +23,7 @@ from alphaswarm.dsl.canonical import canonical
 from alphaswarm.dsl.expr import Expr
 from alphaswarm.dsl.limits import MAX_LOOKBACK
 from alphaswarm.dsl.parser import parse
+from alphaswarm.dsl.scaling import without_factor
 
 __all__ = ["Fingerprint", "Relation", "equivalent", "fingerprint", "same_values"]
 
@@ -80,19 +81,27 @@ def fingerprint(expr: Expr | str) -> Fingerprint:
 def equivalent(a: Expr | str, b: Expr | str) -> Relation:
     """Whether `a` and `b` are one idea: they rank alike, they rank in reverse, or neither.
 
-    Formulas whose canonical forms are equal are the same without a look at the markets; formulas that tell too
-    little there (fewer than `TELLING` days with two ranks) are different unless they are that.
+    Formulas whose canonical forms are equal up to a factor need no look at the markets: by a positive one they are
+    the same, by a negative one mirrored. Formulas that tell too little there (fewer than `TELLING` days with two
+    ranks) are different unless they are that.
 
     Raises:
         ExpressionError: text or tree that is no valid expression.
     """
     first, second = (parse(one) if isinstance(one, str) else one for one in (a, b))
-    if first.digest == second.digest:
-        return Relation.SAME
+    (minus, core), (other_minus, other_core) = _direction(first), _direction(second)
+    if core is other_core:
+        return Relation.SAME if minus == other_minus else Relation.MIRRORED
     left, right = fingerprint(first), fingerprint(second)
     if left.key != right.key or left.telling < TELLING:
         return Relation.DIFFERENT
     return Relation.SAME if left.mirrored == right.mirrored else Relation.MIRRORED
+
+
+def _direction(expr: Expr) -> tuple[bool, Expr]:
+    """Whether `expr` is the negative, times any positive number, of an expression; and which."""
+    core = without_factor(expr)[1]
+    return (True, core.args[0]) if core.op == "neg" else (False, core)
 
 
 def same_values(a: Expr, b: Expr) -> bool:

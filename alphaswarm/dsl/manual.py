@@ -8,7 +8,7 @@ from typing import Any
 
 from alphaswarm.dsl.dialects import Dialect
 from alphaswarm.dsl.operators import operators
-from alphaswarm.dsl.signature import Family, Operator, Slot, SlotKind, UnitRule, Work
+from alphaswarm.dsl.signature import Family, Operator, Scale, Slot, SlotKind, UnitRule, Work
 
 __all__ = ["dialect_markdown", "operator_facts", "operators_markdown"]
 
@@ -34,6 +34,18 @@ _UNITS = {
     UnitRule.SQUARE: "the square",
     UnitRule.ROOT: "the root",
 }
+_SCALES = {
+    Scale.INVARIANT: "the same",
+    Scale.LINEAR: "times c",
+    Scale.JOINT: "times c if all",
+    Scale.COMPARED: "the same if all",
+    Scale.PRODUCT: "times c for each",
+    Scale.RATIO: "times c for the first, over c for the second",
+    Scale.POWER: "times c to that power",
+    Scale.SQUARE: "times c squared",
+    Scale.ROOT: "times root c",
+    Scale.NONE: "",
+}
 _WORK = {
     Work.CELL: "1",
     Work.DAY: "log2 N",
@@ -57,6 +69,11 @@ These rules hold for every operator:
 - A cross-section is the day's members of the universe with a value. Ties take the average rank.
 - **Units** says what the result is measured in and what is asked of the arguments; a mixture is a warning.
 - **Cost** is operations a cell, for the check against the budget: d is the window, N the names of a day.
+- **Times c > 0** says what a positive factor on a series does to the result. "the same": nothing. "times c": it is
+  multiplied too, by a factor on the first series only. "if all": where every series has the same factor. "over c": it
+  is divided. Empty: there is no such law.
+- **Kernel** is the compiled code that makes the values, in `alphaswarm/dsl/kernels`; windows in which rows may be
+  missing (`min_obs`) go to `rolling` and `pair_windows`.
 - **Same when negated** lists arguments whose minus sign passes to the result (odd) or is lost (even).
 """
 
@@ -81,6 +98,8 @@ def operator_facts(operator: Operator) -> dict[str, Any]:
         "minimum_window": operator.minimum if operator.window is not None else None,
         "lookback": _lookback(operator),
         "units": operator.units.value,
+        "scale": operator.scale.value,
+        "kernel": operator.kernel,
         "cost": _WORK[operator.work],
         "commutative": operator.commutative,
         "idempotent": operator.idempotent,
@@ -127,9 +146,18 @@ def _row(*cells: str) -> str:
 
 
 def _section(title: str, rule: str, rows: list[Operator]) -> str:
-    head = (
-        "| write | meaning | looks back | units | cost | same when negated | example |\n|---|---|---|---|---|---|---|"
+    columns = (
+        "write",
+        "meaning",
+        "looks back",
+        "units",
+        "times c > 0",
+        "same when negated",
+        "cost",
+        "kernel",
+        "example",
     )
+    head = _row(*columns) + _row(*("---" for _ in columns)).strip()
     return f"## {title}\n\n{rule[0].upper()}{rule[1:]}.\n\n{head}\n" + "".join(map(_line, rows))
 
 
@@ -147,8 +175,10 @@ def _line(operator: Operator) -> str:
         operator.doc + smallest,
         _lookback(operator),
         _UNITS[operator.units],
-        _WORK[operator.work],
+        "over c" if operator.scale is Scale.RATIO and len(operator.slots) == 1 else _SCALES[operator.scale],
         ", ".join(signs),
+        _WORK[operator.work],
+        f"`{operator.kernel}`",
         f"`{operator.example}`",
     )
 

@@ -22,265 +22,101 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
 from alphaswarm.dsl.limits import MAX_WINDOW
+from alphaswarm.dsl.rows import (
+    LAG,
+    MIN_OBS,
+    A,
+    B,
+    C,
+    D,
+    G,
+    X,
+    Y,
+    comparison,
+    cross,
+    grouped,
+    infix,
+    integer,
+    memory,
+    number,
+    pair,
+    rolling,
+    shorthand,
+    unary,
+)
 from alphaswarm.dsl.signature import Family, Operator, Option, Result, Slot, SlotKind, UnitRule, Work
 
 __all__ = ["OPERATORS", "operators"]
 
-X = Slot("x", SlotKind.SERIES)
-Y = Slot("y", SlotKind.SERIES)
-C = Slot("c", SlotKind.CONDITION)
-A = Slot("a", SlotKind.CONDITION)
-B = Slot("b", SlotKind.CONDITION)
-G = Slot("g", SlotKind.GROUP)
-D = Slot("d", SlotKind.WINDOW, 1, MAX_WINDOW)
-LAG = Slot("d", SlotKind.LAG, 1, MAX_WINDOW)
-
-_ELEMENT, _LAG, _WINDOW, _STATE = Family.ELEMENT, Family.LAG, Family.WINDOW, Family.STATE
-_CROSS, _GROUP = Family.CROSS, Family.GROUP
+_ELEMENT, _LAG, _WINDOW = Family.ELEMENT, Family.LAG, Family.WINDOW
 _CONDITION, _SAME = Result.CONDITION, Result.SAME
 _OWN, _ALIKE, _PLAIN, _BARE = UnitRule.SAME, UnitRule.ALIKE, UnitRule.PLAIN, UnitRule.BARE
 _PRODUCT, _RATIO, _POWER = UnitRule.PRODUCT, UnitRule.RATIO, UnitRule.POWER
-_MIN_OBS = (Option("min_obs", None, 1, MAX_WINDOW, whole=True),)
-
-
-def _number(
-    name: str, low: float, high: float = float("inf"), *, open_low: bool = False, open_high: bool = False
-) -> Slot:
-    return Slot(name, SlotKind.NUMBER, low, high, open_low, open_high)
-
-
-def _integer(name: str, low: int, high: int) -> Slot:
-    return Slot(name, SlotKind.INTEGER, low, high)
-
-
-def _infix(
-    name: str, symbol: str, precedence: int, doc: str, units: UnitRule, *, commutative: bool = False
-) -> Operator:
-    return Operator(
-        name,
-        (X, Y),
-        doc,
-        f"close {symbol} open",
-        _ELEMENT,
-        units,
-        symbol=symbol,
-        precedence=precedence,
-        commutative=commutative,
-    )
-
-
-def _comparison(name: str, symbol: str, *, commutative: bool = False) -> Operator:
-    doc = f"1 where x {symbol} y, else 0"
-    return Operator(
-        name,
-        (X, Y),
-        doc,
-        f"close {symbol} open",
-        Family.COMPARISON,
-        UnitRule.COMPARED,
-        result=_CONDITION,
-        symbol=symbol,
-        precedence=4,
-        commutative=commutative,
-    )
-
-
-def _unary(
-    name: str, doc: str, units: UnitRule, *, idempotent: bool = False, odd: bool = False, even: bool = False
-) -> Operator:
-    return Operator(
-        name,
-        (X,),
-        doc,
-        f"{name}(returns)",
-        _ELEMENT,
-        units,
-        idempotent=idempotent,
-        odd=(0,) if odd else (),
-        even=(0,) if even else (),
-    )
-
-
-def _rolling(
-    name: str,
-    doc: str,
-    units: UnitRule,
-    work: Work = Work.ROWS,
-    *,
-    minimum: int = 1,
-    unit: bool = False,
-    odd: bool = False,
-    even: bool = False,
-    extra: tuple[Slot, ...] = (),
-    example: str = "",
-) -> Operator:
-    return Operator(
-        name,
-        (X, D, *extra),
-        doc,
-        example or f"{name}(returns, 20)",
-        _WINDOW,
-        units,
-        work,
-        _MIN_OBS,
-        minimum=minimum,
-        unit=unit,
-        odd=(0,) if odd else (),
-        even=(0,) if even else (),
-    )
-
-
-def _pair(
-    name: str,
-    doc: str,
-    units: UnitRule,
-    work: Work = Work.PAIRS,
-    *,
-    minimum: int,
-    commutative: bool = False,
-    odd: tuple[int, ...] = (),
-    slots: tuple[Slot, ...] = (X, Y, D),
-) -> Operator:
-    return Operator(
-        name,
-        slots,
-        doc,
-        f"{name}(returns, volume, 20)",
-        _WINDOW,
-        units,
-        work,
-        _MIN_OBS,
-        minimum=minimum,
-        commutative=commutative,
-        odd=odd,
-    )
-
-
-def _memory(
-    name: str,
-    slots: tuple[Slot, ...],
-    doc: str,
-    example: str,
-    units: UnitRule,
-    *,
-    result: Result = Result.NUMBER,
-    odd: bool = False,
-    even: bool = False,
-) -> Operator:
-    return Operator(
-        name,
-        slots,
-        doc,
-        example,
-        _STATE,
-        units,
-        result=result,
-        recursive=True,
-        odd=(0,) if odd else (),
-        even=(0,) if even else (),
-    )
-
-
-def _cross(
-    name: str,
-    doc: str,
-    units: UnitRule,
-    *,
-    extra: tuple[Slot, ...] = (),
-    options: tuple[Option, ...] = (),
-    example: str = "",
-    idempotent: bool = False,
-    odd: bool = False,
-    order_only: bool = False,
-) -> Operator:
-    return Operator(
-        name,
-        (X, *extra),
-        doc,
-        example or f"{name}(returns)",
-        _CROSS,
-        units,
-        Work.DAY,
-        options,
-        idempotent=idempotent,
-        odd=(0,) if odd else (),
-        order_only=order_only,
-    )
-
-
-def _grouped(
-    name: str,
-    doc: str,
-    units: UnitRule,
-    *,
-    odd: bool = False,
-    even: bool = False,
-    idempotent: bool = False,
-    order_only: bool = False,
-) -> Operator:
-    return Operator(
-        name,
-        (X, G),
-        doc,
-        f"{name}(returns, sector)",
-        _GROUP,
-        units,
-        Work.DAY,
-        odd=(0,) if odd else (),
-        even=(0,) if even else (),
-        idempotent=idempotent,
-        order_only=order_only,
-    )
-
-
-def _shorthand(name: str, field: str, doc: str) -> Operator:
-    return Operator(name, (D,), doc, f"{name}(20)", _WINDOW, _OWN, Work.ROWS, _MIN_OBS, expands=("ts_mean", field))
-
 
 _ARITHMETIC = (
-    _infix("add", "+", 5, "x + y", _ALIKE, commutative=True),
-    _infix("sub", "-", 5, "x - y", _ALIKE),
-    _infix("mul", "*", 6, "x times y", _PRODUCT, commutative=True),
-    _infix("div", "/", 6, "x / y; NaN where y is 0", _RATIO),
-    Operator("neg", (X,), "-x", "-returns", _ELEMENT, _OWN, symbol="-", precedence=7, odd=(0,)),
-    _infix("pow", "**", 8, "x to the power y in the reals; NaN for a negative x and a fractional y", _POWER),
-    _unary("inv", "1 / x; NaN where x is 0", _RATIO),
-    _unary("abs", "absolute value", _OWN, idempotent=True, even=True),
-    _unary("sign", "-1, 0 or 1", _PLAIN, idempotent=True, odd=True),
-    _unary("log", "natural logarithm; NaN where x <= 0", _PLAIN),
-    _unary("log1p", "ln(1 + x); NaN where x <= -1", _PLAIN),
-    _unary("slog1p", "sign(x) ln(1 + |x|)", _PLAIN, odd=True),
-    _unary("exp", "e to the power x", _BARE),
-    _unary("sqrt", "square root; NaN where x < 0", UnitRule.ROOT),
-    _unary("floor", "largest integer not above x", _OWN, idempotent=True),
-    _unary("ceil", "smallest integer not below x", _OWN, idempotent=True),
-    _unary("round", "nearest integer, halves to even", _OWN, idempotent=True, odd=True),
-    Operator("signed_power", (X, Y), "sign(x) |x| ** y", "signed_power(returns, 0.5)", _ELEMENT, _POWER, odd=(0,)),
+    infix("add", "+", 5, "x + y", _ALIKE, commutative=True),
+    infix("sub", "-", 5, "x - y", _ALIKE),
+    infix("mul", "*", 6, "x times y", _PRODUCT, commutative=True),
+    infix("div", "/", 6, "x / y; NaN where y is 0", _RATIO),
+    Operator("neg", (X,), "-x", "-returns", _ELEMENT, _OWN, "unary", symbol="-", precedence=7, odd=(0,)),
+    infix(
+        "pow", "**", 8, "x to the power y in the reals; NaN for a negative x and a fractional y", _POWER, kernel="power"
+    ),
+    unary("inv", "1 / x; NaN where x is 0", _RATIO),
+    unary("abs", "absolute value", _OWN, idempotent=True, even=True),
+    unary("sign", "-1, 0 or 1", _PLAIN, idempotent=True, odd=True),
+    unary("log", "natural logarithm; NaN where x <= 0", _PLAIN, "transcendental", absolute=True),
+    unary("log1p", "ln(1 + x); NaN where x <= -1", _PLAIN, "transcendental", absolute=True),
+    unary("slog1p", "sign(x) ln(1 + |x|)", _PLAIN, "transcendental", absolute=True, odd=True),
+    unary("exp", "e to the power x", _BARE, "transcendental"),
+    unary("sqrt", "square root; NaN where x < 0", UnitRule.ROOT),
+    unary("floor", "largest integer not above x", _OWN, idempotent=True, absolute=True),
+    unary("ceil", "smallest integer not below x", _OWN, idempotent=True, absolute=True),
+    unary("round", "nearest integer, halves to even", _OWN, idempotent=True, odd=True, absolute=True),
     Operator(
-        "max", (X, Y), "largest, cell by cell; any NaN gives NaN", "max(open, close)", _ELEMENT, _ALIKE, variadic=True
+        "signed_power", (X, Y), "sign(x) |x| ** y", "signed_power(returns, 0.5)", _ELEMENT, _POWER, "power", odd=(0,)
     ),
     Operator(
-        "min", (X, Y), "smallest, cell by cell; any NaN gives NaN", "min(open, close)", _ELEMENT, _ALIKE, variadic=True
+        "max",
+        (X, Y),
+        "largest, cell by cell; any NaN gives NaN",
+        "max(open, close)",
+        _ELEMENT,
+        _ALIKE,
+        "binary",
+        variadic=True,
+    ),
+    Operator(
+        "min",
+        (X, Y),
+        "smallest, cell by cell; any NaN gives NaN",
+        "min(open, close)",
+        _ELEMENT,
+        _ALIKE,
+        "binary",
+        variadic=True,
     ),
     Operator(
         "clip",
-        (X, _number("low", float("-inf")), _number("high", float("-inf"))),
+        (X, number("low", float("-inf")), number("high", float("-inf"))),
         "x held between the numbers low and high",
         "clip(returns, -0.1, 0.1)",
         _ELEMENT,
         _OWN,
+        "ternary",
+        absolute=True,
     ),
-    _unary("sigmoid", "1 / (1 + exp(-x))", _BARE),
-    _unary("tanh", "hyperbolic tangent", _BARE),
+    unary("sigmoid", "1 / (1 + exp(-x))", _BARE, "transcendental"),
+    unary("tanh", "hyperbolic tangent", _BARE, "transcendental"),
 )
 
 _LOGIC = (
-    _comparison("lt", "<"),
-    _comparison("le", "<="),
-    _comparison("gt", ">"),
-    _comparison("ge", ">="),
-    _comparison("eq", "==", commutative=True),
-    _comparison("ne", "!=", commutative=True),
+    comparison("lt", "<"),
+    comparison("le", "<="),
+    comparison("gt", ">"),
+    comparison("ge", ">="),
+    comparison("eq", "==", commutative=True),
+    comparison("ne", "!=", commutative=True),
     Operator(
         "and",
         (A, B),
@@ -288,6 +124,7 @@ _LOGIC = (
         "close > open and volume > 0",
         Family.LOGIC,
         _PLAIN,
+        "binary",
         result=_CONDITION,
         symbol="and",
         precedence=2,
@@ -300,6 +137,7 @@ _LOGIC = (
         "close > open or volume > 0",
         Family.LOGIC,
         _PLAIN,
+        "binary",
         result=_CONDITION,
         symbol="or",
         precedence=1,
@@ -312,6 +150,7 @@ _LOGIC = (
         "not close > open",
         Family.LOGIC,
         _PLAIN,
+        "unary",
         result=_CONDITION,
         symbol="not",
         precedence=3,
@@ -323,17 +162,26 @@ _LOGIC = (
         "if_else(close > open, volume, -volume)",
         _ELEMENT,
         _ALIKE,
+        "ternary",
         result=_SAME,
     ),
     Operator(
-        "is_nan", (X,), "1 where x is NaN, else 0", "is_nan(volume)", _ELEMENT, _PLAIN, result=_CONDITION, even=(0,)
+        "is_nan",
+        (X,),
+        "1 where x is NaN, else 0",
+        "is_nan(volume)",
+        _ELEMENT,
+        _PLAIN,
+        "unary",
+        result=_CONDITION,
+        even=(0,),
     ),
-    Operator("fill", (X, Y), "x, or y where x is NaN", "fill(returns, 0)", _ELEMENT, _ALIKE, result=_SAME),
+    Operator("fill", (X, Y), "x, or y where x is NaN", "fill(returns, 0)", _ELEMENT, _ALIKE, "binary", result=_SAME),
 )
 
 _LAGS = (
-    Operator("delay", (X, LAG), "x of d rows ago", "delay(close, 5)", _LAG, _OWN, result=_SAME, odd=(0,)),
-    Operator("delta", (X, LAG), "x - delay(x, d)", "delta(close, 5)", _LAG, _OWN, odd=(0,)),
+    Operator("delay", (X, LAG), "x of d rows ago", "delay(close, 5)", _LAG, _OWN, "shift", result=_SAME, odd=(0,)),
+    Operator("delta", (X, LAG), "x - delay(x, d)", "delta(close, 5)", _LAG, _OWN, "shift", odd=(0,)),
     Operator(
         "pct_change",
         (X, LAG),
@@ -341,9 +189,10 @@ _LAGS = (
         "pct_change(close, 5)",
         _LAG,
         _PLAIN,
+        "shift",
         even=(0,),
     ),
-    Operator("log_return", (X, LAG), "ln(x / delay(x, d))", "log_return(close, 5)", _LAG, _PLAIN, even=(0,)),
+    Operator("log_return", (X, LAG), "ln(x / delay(x, d))", "log_return(close, 5)", _LAG, _PLAIN, "shift", even=(0,)),
     Operator(
         "ts_backfill",
         (X, D),
@@ -351,6 +200,7 @@ _LAGS = (
         "ts_backfill(volume, 5)",
         _LAG,
         _OWN,
+        "recursive",
         Work.ROWS,
         result=_SAME,
         unit=True,
@@ -359,66 +209,110 @@ _LAGS = (
 )
 
 _WINDOWS = (
-    _rolling("ts_sum", "sum", _OWN, unit=True, odd=True),
-    _rolling("ts_mean", "mean", _OWN, unit=True, odd=True),
-    _rolling("ts_product", "product", _POWER, unit=True),
-    _rolling("ts_std", "standard deviation, ddof 1; 0 where constant", _OWN, Work.MOMENTS, minimum=2, even=True),
-    _rolling("ts_var", "variance, ddof 1; 0 where constant", UnitRule.SQUARE, Work.MOMENTS, minimum=2, even=True),
-    _rolling(
-        "ts_skew", "adjusted Fisher-Pearson skewness; NaN where constant", _PLAIN, Work.MOMENTS, minimum=3, odd=True
+    rolling("ts_sum", "sum", _OWN, "block_sums", unit=True, odd=True),
+    rolling("ts_mean", "mean", _OWN, "block_sums", unit=True, odd=True),
+    rolling("ts_product", "product", _POWER, "block_product", unit=True),
+    rolling(
+        "ts_std",
+        "standard deviation, ddof 1; 0 where constant",
+        _OWN,
+        "block_spread",
+        Work.MOMENTS,
+        minimum=2,
+        even=True,
     ),
-    _rolling("ts_kurt", "adjusted excess kurtosis; NaN where constant", _PLAIN, Work.MOMENTS, minimum=4, even=True),
-    _rolling("ts_min", "smallest", _OWN, unit=True),
-    _rolling("ts_max", "largest", _OWN, unit=True),
-    _rolling("ts_argmax", "days since the largest value, 0 today; the most recent on ties", _PLAIN),
-    _rolling("ts_argmin", "days since the smallest value, 0 today; the most recent on ties", _PLAIN),
-    _rolling("ts_rank", "average-tie rank of today over the count of valid rows, in (0, 1]", _PLAIN),
-    _rolling("ts_zscore", "(x - mean) / std, ddof 1; NaN where constant", _PLAIN, Work.MOMENTS, minimum=2, odd=True),
-    _rolling("ts_scale", "(x - min) / (max - min); NaN where flat", _PLAIN, minimum=2),
-    _rolling(
+    rolling(
+        "ts_var",
+        "variance, ddof 1; 0 where constant",
+        UnitRule.SQUARE,
+        "block_spread",
+        Work.MOMENTS,
+        minimum=2,
+        even=True,
+    ),
+    rolling(
+        "ts_skew",
+        "adjusted Fisher-Pearson skewness; NaN where constant",
+        _PLAIN,
+        "rolling",
+        Work.MOMENTS,
+        minimum=3,
+        odd=True,
+    ),
+    rolling(
+        "ts_kurt", "adjusted excess kurtosis; NaN where constant", _PLAIN, "rolling", Work.MOMENTS, minimum=4, even=True
+    ),
+    rolling("ts_min", "smallest", _OWN, "block_extremes", unit=True),
+    rolling("ts_max", "largest", _OWN, "block_extremes", unit=True),
+    rolling("ts_argmax", "days since the largest value, 0 today; the most recent on ties", _PLAIN, "block_extremes"),
+    rolling("ts_argmin", "days since the smallest value, 0 today; the most recent on ties", _PLAIN, "block_extremes"),
+    rolling("ts_rank", "average-tie rank of today over the count of valid rows, in (0, 1]", _PLAIN, "ts_rank"),
+    rolling(
+        "ts_zscore",
+        "(x - mean) / std, ddof 1; NaN where constant",
+        _PLAIN,
+        "block_spread",
+        Work.MOMENTS,
+        minimum=2,
+        odd=True,
+    ),
+    rolling("ts_scale", "(x - min) / (max - min); NaN where flat", _PLAIN, "block_extremes", minimum=2),
+    rolling(
         "ts_quantile",
         "quantile q, linear between neighbours",
         _OWN,
+        "order_statistic",
         Work.SORTS,
-        extra=(_number("q", 0, 1),),
+        extra=(number("q", 0, 1),),
         unit=True,
         example="ts_quantile(returns, 20, 0.9)",
     ),
-    _rolling(
-        "ts_median", "median; the mean of the middle two where the count is even", _OWN, Work.SORTS, unit=True, odd=True
+    rolling(
+        "ts_median",
+        "median; the mean of the middle two where the count is even",
+        _OWN,
+        "order_statistic",
+        Work.SORTS,
+        unit=True,
+        odd=True,
     ),
-    _rolling("ts_mad", "mean absolute deviation from the mean", _OWN, Work.MOMENTS, even=True),
-    _rolling("ts_medad", "median absolute deviation from the median", _OWN, Work.SORTS, even=True),
-    _rolling("ts_ir", "mean / std, ddof 1; NaN where constant", _PLAIN, Work.MOMENTS, minimum=2, odd=True),
-    _rolling("ts_av_diff", "x - mean", _OWN, odd=True),
-    _rolling("ts_max_diff", "x - largest", _OWN),
-    _rolling("ts_min_diff", "x - smallest", _OWN),
-    _rolling("decay_linear", "mean with weights d (today) down to 1 (oldest)", _OWN, unit=True, odd=True),
-    _rolling(
+    rolling("ts_mad", "mean absolute deviation from the mean", _OWN, "rolling", Work.MOMENTS, even=True),
+    rolling("ts_medad", "median absolute deviation from the median", _OWN, "order_statistic", Work.SORTS, even=True),
+    rolling(
+        "ts_ir", "mean / std, ddof 1; NaN where constant", _PLAIN, "block_spread", Work.MOMENTS, minimum=2, odd=True
+    ),
+    rolling("ts_av_diff", "x - mean", _OWN, "block_spread", odd=True),
+    rolling("ts_max_diff", "x - largest", _OWN, "block_extremes"),
+    rolling("ts_min_diff", "x - smallest", _OWN, "block_extremes"),
+    rolling("decay_linear", "mean with weights d (today) down to 1 (oldest)", _OWN, "block_decay", unit=True, odd=True),
+    rolling(
         "decay_exp",
         "mean with weights f ** age",
         _OWN,
-        extra=(_number("f", 0, 1, open_low=True, open_high=True),),
+        "block_decay",
+        extra=(number("f", 0, 1, open_low=True, open_high=True),),
         unit=True,
         odd=True,
         example="decay_exp(returns, 20, 0.9)",
     ),
-    _rolling(
+    rolling(
         "ts_entropy",
         "entropy (nats) of ten equal bins between smallest and largest; 0 where constant",
         _PLAIN,
+        "rolling",
         Work.MOMENTS,
     ),
-    _rolling(
+    rolling(
         "ts_moment",
         "central moment of order k, with 1/d",
         _POWER,
+        "rolling",
         Work.MOMENTS,
-        extra=(_integer("k", 1, 8),),
+        extra=(integer("k", 1, 8),),
         example="ts_moment(returns, 20, 3)",
     ),
-    _pair("ts_cov", "covariance, ddof 1, over rows valid in both", _PRODUCT, minimum=2, commutative=True, odd=(0, 1)),
-    _pair(
+    pair("ts_cov", "covariance, ddof 1, over rows valid in both", _PRODUCT, minimum=2, commutative=True, odd=(0, 1)),
+    pair(
         "ts_corr",
         "Pearson correlation over rows valid in both, in [-1, 1]; NaN where either is constant",
         _PLAIN,
@@ -426,15 +320,16 @@ _WINDOWS = (
         commutative=True,
         odd=(0, 1),
     ),
-    _pair(
+    pair(
         "ts_rank_corr",
         "Pearson correlation of average ranks; NaN where constant",
         _PLAIN,
         Work.SORTS,
+        "rank_correlation",
         minimum=2,
         commutative=True,
     ),
-    _pair(
+    pair(
         "ts_beta",
         "slope of y on x with intercept; NaN where x is constant",
         _RATIO,
@@ -442,8 +337,8 @@ _WINDOWS = (
         odd=(0, 1),
         slots=(Y, X, D),
     ),
-    _pair("ts_resid", "today's residual of y on x with intercept", _OWN, minimum=3, slots=(Y, X, D)),
-    _pair("ts_rsq", "share of the variance of y explained by x", _PLAIN, minimum=3, slots=(Y, X, D)),
+    pair("ts_resid", "today's residual of y on x with intercept", _OWN, minimum=3, slots=(Y, X, D)),
+    pair("ts_rsq", "share of the variance of y explained by x", _PLAIN, minimum=3, slots=(Y, X, D)),
     Operator(
         "ts_slope",
         (Y, D),
@@ -451,8 +346,9 @@ _WINDOWS = (
         "ts_slope(close, 20)",
         _WINDOW,
         _OWN,
+        "block_pairs",
         Work.PAIRS,
-        _MIN_OBS,
+        MIN_OBS,
         minimum=3,
         odd=(0,),
     ),
@@ -463,13 +359,22 @@ _WINDOWS = (
         "ts_autocorr(returns, 20, 1)",
         _WINDOW,
         _PLAIN,
+        "block_pairs",
         Work.PAIRS,
-        _MIN_OBS,
+        MIN_OBS,
         minimum=2,
         even=(0,),
     ),
     Operator(
-        "ts_count", (C, D), "rows where c is 1", "ts_count(returns > 0, 20)", _WINDOW, _PLAIN, Work.ROWS, _MIN_OBS
+        "ts_count",
+        (C, D),
+        "rows where c is 1",
+        "ts_count(returns > 0, 20)",
+        _WINDOW,
+        _PLAIN,
+        "block_sums",
+        Work.ROWS,
+        MIN_OBS,
     ),
     Operator(
         "ts_sumif",
@@ -478,14 +383,15 @@ _WINDOWS = (
         "ts_sumif(volume, returns > 0, 20)",
         _WINDOW,
         _OWN,
+        "block_sums",
         Work.ROWS,
-        _MIN_OBS,
+        MIN_OBS,
         odd=(0,),
     ),
 )
 
 _MEMORIES = (
-    _memory(
+    memory(
         "ema",
         (X, Slot("span", SlotKind.WINDOW, 1, MAX_WINDOW)),
         "recursive mean, alpha 2 / (span + 1), from the first valid x; NaN for span - 1 rows and where x is NaN; "
@@ -494,28 +400,29 @@ _MEMORIES = (
         _OWN,
         odd=True,
     ),
-    _memory(
+    memory(
         "sma_cn",
-        (X, Slot("n", SlotKind.WINDOW, 1, MAX_WINDOW), _integer("m", 1, MAX_WINDOW)),
+        (X, Slot("n", SlotKind.WINDOW, 1, MAX_WINDOW), integer("m", 1, MAX_WINDOW)),
         "recursive mean y = (m x + (n - m) y') / n, m at most n; starts and warms up as ema does with span n",
         "sma_cn(close, 12, 2)",
         _OWN,
         odd=True,
     ),
-    _memory(
+    memory(
         "ts_days_since", (C,), "days since c was 1, 0 today; NaN until it was", "ts_days_since(returns > 0.05)", _PLAIN
     ),
-    _memory("last_diff", (X,), "the latest value that differs from today's", "last_diff(close)", _OWN, odd=True),
-    _memory("days_from_change", (X,), "days since x last changed", "days_from_change(close)", _PLAIN, even=True),
-    _memory(
+    memory("last_diff", (X,), "the latest value that differs from today's", "last_diff(close)", _OWN, odd=True),
+    memory("days_from_change", (X,), "days since x last changed", "days_from_change(close)", _PLAIN, even=True),
+    memory(
         "hump",
-        (X, _number("h", 0, open_low=True)),
+        (X, number("h", 0, open_low=True)),
         "moves from its last value toward x by at most h a day; NaN x gives NaN and keeps the state",
         "hump(cs_rank(returns), 0.05)",
         _OWN,
         odd=True,
+        absolute=True,
     ),
-    _memory(
+    memory(
         "trade_when",
         (Slot("trigger", SlotKind.CONDITION), X, Slot("exit", SlotKind.CONDITION)),
         "NaN where exit is 1, else x where trigger is 1, else what it was the day before",
@@ -526,11 +433,13 @@ _MEMORIES = (
 )
 
 _CROSS_SECTIONS = (
-    _cross("cs_rank", "average rank / count, in (0, 1]", _PLAIN, idempotent=True, order_only=True),
-    _cross("cs_rank01", "(average rank - 1) / (count - 1), in [0, 1]", _PLAIN, idempotent=True, order_only=True),
-    _cross("cs_zscore", "(x - mean) / std, ddof 1; NaN where constant", _PLAIN, odd=True),
-    _cross("cs_demean", "x - mean", _OWN, odd=True),
-    _cross(
+    cross("cs_rank", "average rank / count, in (0, 1]", _PLAIN, "cs_rank", idempotent=True, order_only=True),
+    cross(
+        "cs_rank01", "(average rank - 1) / (count - 1), in [0, 1]", _PLAIN, "cs_rank", idempotent=True, order_only=True
+    ),
+    cross("cs_zscore", "(x - mean) / std, ddof 1; NaN where constant", _PLAIN, odd=True),
+    cross("cs_demean", "x - mean", _OWN, odd=True),
+    cross(
         "cs_scale",
         "x times a over the sum of |x|; NaN where all are 0",
         _PLAIN,
@@ -538,35 +447,38 @@ _CROSS_SECTIONS = (
         example="cs_scale(returns, a=2)",
         odd=True,
     ),
-    _cross(
+    cross(
         "cs_winsorize",
         "x held within mean +- k std",
         _OWN,
-        extra=(_number("k", 0, open_low=True),),
+        extra=(number("k", 0, open_low=True),),
         example="cs_winsorize(returns, 3)",
         odd=True,
     ),
-    _cross(
+    cross(
         "cs_mad_clip",
         "x held within median +- k * 1.4826 * median absolute deviation",
         _OWN,
-        extra=(_number("k", 0, open_low=True),),
+        extra=(number("k", 0, open_low=True),),
         example="cs_mad_clip(returns, 3)",
         odd=True,
     ),
-    _cross(
+    cross(
         "cs_quantile_clip",
         "x held within the linear quantiles q and 1 - q",
         _OWN,
-        extra=(_number("q", 0, 0.5, open_high=True),),
+        extra=(number("q", 0, 0.5, open_high=True),),
         example="cs_quantile_clip(returns, 0.01)",
     ),
-    _cross("cs_quantile_transform", "normal quantile of (average rank - 0.5) / count", _PLAIN, order_only=True),
-    _cross(
+    cross(
+        "cs_quantile_transform", "normal quantile of (average rank - 0.5) / count", _PLAIN, "cs_rank", order_only=True
+    ),
+    cross(
         "cs_bucket",
         "floor((average rank - 0.5) / count * n), 0 .. n-1",
         _PLAIN,
-        extra=(_integer("n", 2, 1000),),
+        "cs_rank",
+        extra=(integer("n", 2, 1000),),
         example="cs_bucket(returns, 10)",
         order_only=True,
     ),
@@ -575,37 +487,39 @@ _CROSS_SECTIONS = (
         (Y, X),
         "residual of y on every x with intercept; members with a NaN are left out",
         "cs_resid(returns, log(volume))",
-        _CROSS,
+        Family.CROSS,
         _OWN,
+        "cs_resid",
         Work.DAY,
         variadic=True,
     ),
 )
 
 _GROUPS = (
-    _grouped("group_neutralize", "x - group mean; a group of one gives 0", _OWN, odd=True),
-    _grouped("group_rank", "average rank / count within the group", _PLAIN, idempotent=True, order_only=True),
-    _grouped("group_zscore", "(x - group mean) / group std; NaN where constant", _PLAIN, odd=True),
-    _grouped("group_scale", "x over the group's sum of |x|; NaN where all are 0", _PLAIN, odd=True),
-    _grouped("group_mean", "mean of the group", _OWN, odd=True),
-    _grouped("group_sum", "sum of the group", _OWN, odd=True),
-    _grouped("group_std", "standard deviation of the group, ddof 1", _OWN, even=True),
-    _grouped("group_count", "members of the group with a valid x", _PLAIN, even=True),
+    grouped("group_neutralize", "x - group mean; a group of one gives 0", _OWN, odd=True),
+    grouped("group_rank", "average rank / count within the group", _PLAIN, idempotent=True, order_only=True),
+    grouped("group_zscore", "(x - group mean) / group std; NaN where constant", _PLAIN, odd=True),
+    grouped("group_scale", "x over the group's sum of |x|; NaN where all are 0", _PLAIN, odd=True),
+    grouped("group_mean", "mean of the group", _OWN, odd=True),
+    grouped("group_sum", "sum of the group", _OWN, odd=True),
+    grouped("group_std", "standard deviation of the group, ddof 1", _OWN, even=True),
+    grouped("group_count", "members of the group with a valid x", _PLAIN, even=True),
     Operator(
         "group_backfill",
         (X, G, D),
         "x, or where it is NaN the mean of the group's values of d rows, winsorised at 4 std",
         "group_backfill(returns, sector, 5)",
-        _GROUP,
+        Family.GROUP,
         _OWN,
+        "group_backfill",
         Work.MOMENTS,
         odd=(0,),
     ),
 )
 
 _SHORTHANDS = (
-    _shorthand("adv", "dollar_volume", "average dollar volume: ts_mean(dollar_volume, d)"),
-    _shorthand("adv_shares", "volume", "average share volume: ts_mean(volume, d)"),
+    shorthand("adv", "dollar_volume", "average dollar volume: ts_mean(dollar_volume, d)"),
+    shorthand("adv_shares", "volume", "average share volume: ts_mean(volume, d)"),
 )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-__all__ = ["Family", "Operator", "Option", "Result", "Slot", "SlotKind", "UnitRule", "Work"]
+__all__ = ["Family", "Operator", "Option", "Result", "Scale", "Slot", "SlotKind", "UnitRule", "Work"]
 
 
 class SlotKind(StrEnum):
@@ -66,6 +66,36 @@ class UnitRule(StrEnum):
     ROOT = "root"
 
 
+class Scale(StrEnum):
+    """What happens to a result when series are multiplied by a constant c > 0."""
+
+    INVARIANT = "invariant"  # nothing, whichever series it is
+    LINEAR = "linear"  # times c for the first series, nothing for others
+    JOINT = "jointly linear"  # times c where all series are multiplied by the same c
+    COMPARED = "jointly invariant"  # nothing where all series are multiplied by the same c
+    PRODUCT = "product"  # times c for either series
+    RATIO = "ratio"  # times c for the first series, over c for the second; over c where there is only one
+    POWER = "power"  # times c to the power of the last argument, for the first series
+    SQUARE = "square"
+    ROOT = "root"
+    NONE = "none"  # no such law
+
+
+# A unit is a scale that has a name: where no fixed number meets the series, the result follows both alike.
+_SCALES = {
+    UnitRule.SAME: Scale.LINEAR,
+    UnitRule.ALIKE: Scale.JOINT,
+    UnitRule.COMPARED: Scale.COMPARED,
+    UnitRule.PLAIN: Scale.INVARIANT,
+    UnitRule.BARE: Scale.NONE,
+    UnitRule.PRODUCT: Scale.PRODUCT,
+    UnitRule.RATIO: Scale.RATIO,
+    UnitRule.POWER: Scale.POWER,
+    UnitRule.SQUARE: Scale.SQUARE,
+    UnitRule.ROOT: Scale.ROOT,
+}
+
+
 class Work(StrEnum):
     """How many operations a cell costs; d is the window, N the names of a day."""
 
@@ -113,6 +143,8 @@ class Operator:
         example: an expression that uses it.
         family: what it ranges over.
         units: the unit of its result, and what it asks of the units of its series.
+        kernel: the compiled kernel that makes its values; windows in which rows may be missing go to those of
+            whole columns, ``rolling`` and ``pair_windows``.
         work: what a cell of its result costs.
         options: the keywords it takes.
         result: number, condition, or as its arguments.
@@ -123,6 +155,7 @@ class Operator:
         idempotent: f(f(x)) is f(x).
         odd: slots where -x gives exactly minus the value. even: slots where -x gives the same value.
         unit: a window of one row gives x itself.
+        absolute: fixed numbers meet the series (1 + x, bounds, whole steps), so a factor does not pass through.
         order_only: it reads only the order within the day, so a cs_rank inside changes nothing.
         expands: (operator, field) that it stands for; it never appears in a tree.
     """
@@ -133,6 +166,7 @@ class Operator:
     example: str
     family: Family
     units: UnitRule
+    kernel: str
     work: Work = Work.CELL
     options: tuple[Option, ...] = ()
     result: Result = Result.NUMBER
@@ -146,6 +180,7 @@ class Operator:
     odd: tuple[int, ...] = ()
     even: tuple[int, ...] = ()
     unit: bool = False
+    absolute: bool = False
     order_only: bool = False
     expands: tuple[str, str] | None = None
 
@@ -161,6 +196,11 @@ class Operator:
     def window(self) -> int | None:
         """Index of the window slot, or None."""
         return next((i for i, slot in enumerate(self.slots) if slot.kind is SlotKind.WINDOW), None)
+
+    @property
+    def scale(self) -> Scale:
+        """What a positive factor on its series does to its result."""
+        return Scale.NONE if self.absolute else _SCALES[self.units]
 
     @property
     def elementwise(self) -> bool:

@@ -38,6 +38,8 @@ def test_all_that_can_be_said():
         ("if_else(close > open, close * 2 / 2, open)", ("if_else(open < close, close, open)", "same", "values")),
         ("-(-2 * ts_mean(close, 20, min_obs=5))", ("2 * ts_mean(close, 20, min_obs=5)", "same", "exact")),
         ("-(3 * close) - 3 * close", ("-close", "same", "ranks")),
+        ("ts_corr(2 * close, volume / 3, 20)", ("ts_corr(close, volume, 20)", "same", "values")),
+        ("ts_std(2 * close, 5) * ts_std(volume / 2, 5)", ("ts_std(close, 5) * ts_std(volume, 5)", "same", "values")),
         ("group_rank(close / 2, sector) * 2", ("group_rank(close, sector)", "same", "ranks")),
     ],
 )

@@ -65,6 +65,9 @@ def drawn(seed, count, depth=4):
         ("close > 1e9", "close > 1e8", DIFFERENT),  # neither tells anything
         ("close > 1e9", "1e9 < close", SAME),  # the same by the exact rules
         ("log(-close)", "sqrt(-close)", DIFFERENT),
+        ("3 * sqrt(-close)", "sqrt(-close)", SAME),  # by the laws of factors, though the markets tell nothing
+        ("sqrt(-close) / -3", "sqrt(-close)", MIRRORED),
+        ("ts_corr(log(-close), 2 * open, 5)", "ts_corr(open, log(-close), 5)", SAME),
     ],
 )
 def test_relations(a, b, relation):

@@ -9,7 +9,7 @@ from alphaswarm.dsl import DIALECTS, library
 from alphaswarm.dsl.dialects import QLIB, WORLDQUANT
 from alphaswarm.dsl.manual import dialect_markdown, operator_facts, operators_markdown
 from alphaswarm.dsl.operators import OPERATORS
-from alphaswarm.dsl.signature import Family, UnitRule, Work
+from alphaswarm.dsl.signature import Family, Scale, UnitRule, Work
 
 DOCS = Path(alphaswarm.__file__).parent.parent / "docs"
 
@@ -26,7 +26,7 @@ def test_the_page_names_every_operator_once():
     rows = [line for line in page.splitlines() if line.startswith("| `")]
     assert len(rows) == len(OPERATORS)
     cells = {line.replace("\\|", "").count("|") for line in rows}
-    assert cells == {8}
+    assert cells == {10}
 
 
 @pytest.mark.parametrize("row", OPERATORS.values(), ids=lambda row: row.name)
@@ -36,6 +36,8 @@ def test_facts_say_what_the_row_says(row):
     assert facts["arity"] == len(row.slots)
     assert facts["units"] in set(UnitRule)
     assert facts["family"] in set(Family)
+    assert facts["scale"] in set(Scale)
+    assert facts["kernel"] == row.kernel
     assert facts["cost"]
     assert [slot["name"] for slot in facts["slots"]] == [slot.name for slot in row.slots]
 
