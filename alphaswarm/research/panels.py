@@ -19,11 +19,14 @@ if TYPE_CHECKING:
     from alphaswarm.backtest import Fill
     from alphaswarm.data import Catalog
     from alphaswarm.evaluation import Evaluator, FactorSeries, Window, Windows
+    from alphaswarm.evaluation.residual import Exposures
 
 __all__ = ["OpenPanel", "Panels"]
 
 # Label ranks of one horizon and fill take some 30 MB on ten years of 500 names.
 MAX_EVALUATORS = 6
+# Exposures take some 40 MB on ten years of 500 names; search and one judged window are at work together.
+MAX_EXPOSURES = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +73,7 @@ class Panels:
         self.selections = Selections(store, clock, self._lineages)
         self._open: dict[str, OpenPanel] = {}
         self._evaluators: OrderedDict[tuple[str, str, int, str], Evaluator] = OrderedDict()
+        self._exposures: OrderedDict[tuple[str, int], Exposures] = OrderedDict()
         self._guard = threading.RLock()
 
     def open(self, name: str) -> OpenPanel:
@@ -155,7 +159,7 @@ class Panels:
         from alphaswarm.evaluation import Evaluator
 
         known = opened.panel.head(window.rows(opened.panel.dates).stop)
-        return Evaluator(known, window, horizon=horizon, fill=fill)
+        return Evaluator(known, window, horizon=horizon, fill=fill, exposures=self._exposed(opened, known))
 
     def _evaluator(self, opened: OpenPanel, horizon: int, fill: Fill) -> Evaluator:
         from alphaswarm.evaluation import Evaluator
@@ -164,8 +168,21 @@ class Panels:
         with self._guard:
             evaluator = self._evaluators.pop(key, None)
             if evaluator is None:
-                evaluator = Evaluator(opened.seen, opened.window, horizon=horizon, fill=fill)
+                exposures = self._exposed(opened, opened.seen)
+                evaluator = Evaluator(opened.seen, opened.window, horizon=horizon, fill=fill, exposures=exposures)
             self._evaluators[key] = evaluator
             while len(self._evaluators) > MAX_EVALUATORS:
                 self._evaluators.popitem(last=False)
             return evaluator
+
+    def _exposed(self, opened: OpenPanel, known: Panel) -> Exposures:
+        """The exposures of the rows `known`, which all windows, horizons and fills that end there share."""
+        from alphaswarm.evaluation.residual import Exposures
+
+        key = (opened.panel.digest, known.shape[0])
+        with self._guard:
+            exposures = self._exposures.pop(key, None) or Exposures.of(known)
+            self._exposures[key] = exposures
+            while len(self._exposures) > MAX_EXPOSURES:
+                self._exposures.popitem(last=False)
+            return exposures

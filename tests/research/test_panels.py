@@ -85,6 +85,14 @@ def test_few_evaluators_are_kept(store: Store, market: Panel) -> None:
     assert list(panels._evaluators.values())[-1] is kept
 
 
+def test_exposures_are_found_once_on_the_rows_seen(store: Store, market: Panel) -> None:
+    panels = Panels(store, Shelf(x=market), FixedClock())
+    opened = panels.open("x")
+    shared = [panels._evaluator(opened, horizon, fill) for horizon in (1, 5) for fill in ("close_t1", "open_t1")]
+    assert {id(evaluator.exposures) for evaluator in shared} == {id(shared[0].exposures)}
+    assert shared[0].exposures.dates.size == opened.seen.shape[0]
+
+
 def test_sealed_windows_are_measured_after_their_embargo(store: Store) -> None:
     market = synthetic_market("null", seed=1, days=300, names=35)
     panels = Panels(store, Shelf(x=market), FixedClock())
