@@ -9,6 +9,7 @@ from alphaswarm.evaluation.labels import forward_returns
 from alphaswarm.evaluation.multiple import bh_fdr, confirmation_hurdle, effective_trials, hurdle
 from alphaswarm.evaluation.overfitting import Overfitting, pbo
 from alphaswarm.evaluation.quantiles import quantile_return_series, quantile_returns
+from alphaswarm.evaluation.residual import Exposures
 from alphaswarm.evaluation.series import FactorSeries
 from alphaswarm.evaluation.sharpe import (
     SharpeMoments,
@@ -27,6 +28,7 @@ __all__ = [
     "DecayPoint",
     "Evaluator",
     "Evidence",
+    "Exposures",
     "FactorSeries",
     "Overfitting",
     "SharpeMoments",

@@ -18,12 +18,14 @@ class RankBook:
     """Gross result and turnover of the staggered rank weights W, no drift, on gross 1.
 
     Attributes:
+        weights: [D, N], W.
         gross: [D], ``sum(W_d * earned_d)``; a missing return counts as 0.
         turnover: [D], ``sum(abs(W_d - W_{d-1}))``: both sides; the first day pays its entry.
         active: bool [D], whether the book holds or trades that day.
         missing: int64 [D], returns that the book needed and `earned` did not have.
     """
 
+    weights: NDArray[np.float64]
     gross: NDArray[np.float64]
     turnover: NDArray[np.float64]
     active: NDArray[np.bool_]
@@ -47,7 +49,7 @@ def rank_book(ranked: RankedRows, earned: NDArray[np.float64], tranches: int) ->
     held = book[ahead:]
     gross = np.einsum("ti,ti->t", held, np.nan_to_num(earned, nan=0.0))
     missing = ((held != 0.0) & np.isnan(earned)).sum(axis=1)
-    return RankBook(gross, traded, (traded > 0.0) | held.any(axis=1), missing)
+    return RankBook(held, gross, traded, (traded > 0.0) | held.any(axis=1), missing)
 
 
 def turnover(factor: ArrayLike, tranches: int = 1) -> float | None:

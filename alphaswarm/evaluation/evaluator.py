@@ -11,9 +11,10 @@ from alphaswarm.backtest.ranking import MIN_NAMES
 from alphaswarm.core import EvidenceInvalid, Panel
 from alphaswarm.evaluation.book import rank_book
 from alphaswarm.evaluation.evidence import Evidence, summarise
-from alphaswarm.evaluation.ic import pearson_where, rank_correlation
+from alphaswarm.evaluation.ic import pearson_where, rank_correlation, rank_value_correlation
 from alphaswarm.evaluation.labels import forward_returns
 from alphaswarm.evaluation.quantiles import quantile_series_of_ranks
+from alphaswarm.evaluation.residual import HISTORY, Exposures
 from alphaswarm.evaluation.series import FactorSeries
 from alphaswarm.evaluation.windows import Window
 from alphaswarm.trading import DEFAULT_COST_BP, ProportionalCosts
@@ -35,9 +36,12 @@ class Evaluator:
         horizon: rows from fill to exit, and the number of staggered tranches.
         fill: when decisions are carried out.
         cost_bp: the default cost.
+        exposures: of the panel, or of a longer one that begins with it: they need no later row, so windows,
+            horizons and fills can share them. Found here when none are handed in.
 
     Raises:
-        EvidenceInvalid: a horizon below 1, an unknown fill, or a window too short for one label.
+        EvidenceInvalid: a horizon below 1, an unknown fill, a window too short for one label, or the
+            exposures of another panel.
         FieldNotFound: the panel lacks the price that the fill needs.
     """
 
@@ -49,6 +53,7 @@ class Evaluator:
         horizon: int = 5,
         fill: Fill = "close_t1",
         cost_bp: float = DEFAULT_COST_BP,
+        exposures: Exposures | None = None,
     ) -> None:
         rows = window.rows(panel.dates)
         length = rows.stop - rows.start
@@ -71,6 +76,13 @@ class Evaluator:
         self._label_ranks = {h: rank_rows(labels) for h, labels in self._labels.items()}
         self._priced = np.isfinite(self.panel["close"][rows]) & self.panel.universe[rows]
         self._decision = np.arange(length) < length - horizon - 1
+        self.exposures = Exposures.of(self.panel) if exposures is None else _of_this(exposures, self.panel)
+        own, daily = self._residuals(horizon, 1)
+        self._residual_ranks = rank_rows(own)
+        self._per_risk = {horizon: self.exposures.per_risk(own, self._start)}
+        self._has_residual = np.isfinite(daily).any(axis=1)
+        self._residual_earned = np.nan_to_num(daily, nan=0.0)
+        self._no_residual = self._reasons(own)
         self._paid = np.arange(length) < length - 2  # the row after the fill lies inside
 
     def evidence(self, factor: ArrayLike) -> Evidence:
@@ -103,22 +115,49 @@ class Evaluator:
             ic=pearson_where(rank_ic, now, self._labels[self.horizon]),
             rank_ic=rank_ic,
             decay={h: rank_ics[h] for h in DECAY_HORIZONS},
-            evidence=np.full(self._decision.size, np.nan),
-            residual_rank_ic=np.full(self._decision.size, np.nan),
+            evidence=rank_value_correlation(here, self._per_risk[self.horizon]),
+            residual_rank_ic=rank_correlation(here, self._residual_ranks),
             quantiles=quantile_series_of_ranks(here, self._labels[1]),
             coverage=self._coverage(now),
             rank_autocorr=self._autocorrelation(ranked, ahead),
             active=active,
             gross=np.where(self._paid, book.gross, np.nan),
             turnover=book.turnover,
-            neutral=np.full(self._decision.size, np.nan),
+            neutral=np.where(
+                self._paid & self._has_residual, np.einsum("ti,ti->t", book.weights, self._residual_earned), np.nan
+            ),
             missing_returns=int(book.missing[active].sum()),
             horizon=self.horizon,
             fill=self.fill,
             cost_bp=self.cost_bp,
             periods=self._periods,
             min_names=MIN_NAMES,
+            no_residual=self._no_residual,
         )
+
+    def evidence_decay(self, factor: ArrayLike) -> dict[int, NDArray[np.float64]]:
+        """The daily evidence [D] of `factor` by horizon: what is left after common risks, near and far.
+
+        Arguments and errors as in `series`. The residuals of the other horizons are found at the first call.
+        """
+        values = self._values(factor)
+        here = rank_rows(values[self._start : self._stop])
+        wanted = [h for h in DECAY_HORIZONS if h not in self._per_risk]
+        for h, residual in zip(wanted, self._residuals(*wanted), strict=True):
+            self._per_risk[h] = self.exposures.per_risk(residual, self._start)
+        return {h: rank_value_correlation(here, self._per_risk[h]) for h in DECAY_HORIZONS}
+
+    def _residuals(self, *horizons: int) -> list[NDArray[np.float64]]:
+        return self.exposures.residuals([self._labels[h] for h in horizons], self._start)
+
+    def _reasons(self, residual: NDArray[np.float64]) -> dict[str, str]:
+        """Why there are no residuals, or which exposure they keep."""
+        rows = self.panel.shape[0]
+        if rows <= HISTORY:
+            return {"evidence": f"residuals need {HISTORY} rows of history before their first date, got {rows} in all"}
+        if not np.isfinite(residual).any():
+            return {"evidence": f"no date after {HISTORY} rows of history has names enough with a label and exposures"}
+        return {f"evidence.{name}": why for name, why in self.exposures.missing.items()}
 
     def _values(self, factor: ArrayLike) -> NDArray[np.float64]:
         values = np.asarray(factor, np.float64)
@@ -142,3 +181,10 @@ class Evaluator:
         found = np.full(rows, np.nan)
         found[1:] = rank_correlation(ranked.rows(1, rows), ranked.rows(0, rows - 1))
         return np.where(self._decision, found[ahead:], np.nan)
+
+
+def _of_this(exposures: Exposures, panel: Panel) -> Exposures:
+    rows = panel.shape[0]
+    if exposures.symbols != panel.symbols or not np.array_equal(exposures.dates[:rows], panel.dates):
+        raise EvidenceInvalid("exposures must be those of the panel: the same symbols, and its dates to begin with")
+    return exposures

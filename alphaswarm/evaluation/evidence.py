@@ -221,4 +221,5 @@ def _reasons(found: Evidence, series: FactorSeries) -> dict[str, str]:
         for place, value in enumerate(found.quantiles)
         if value is None
     }
+    reasons |= {name: why for name, why in series.no_residual.items() if found.evidence_days}
     return reasons

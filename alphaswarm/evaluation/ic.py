@@ -18,6 +18,7 @@ __all__ = [
     "newey_west_t",
     "rank_correlation",
     "rank_ic_series",
+    "rank_value_correlation",
 ]
 
 
@@ -55,6 +56,16 @@ def rank_ic_series(factor: ArrayLike, labels: ArrayLike, *, min_names: int = MIN
 def rank_correlation(a: RankedRows, b: RankedRows, *, min_names: int = MIN_NAMES) -> NDArray[np.float64]:
     """Spearman correlation of row t of `a` with row t of `b`, [T]; see `rank_ic_series`."""
     return _rank_correlation(a.ranks, a.order, a.tie, a.count, b.ranks, b.order, b.tie, b.count, min_names)
+
+
+def rank_value_correlation(
+    ranked: RankedRows, values: NDArray[np.float64], *, min_names: int = MIN_NAMES
+) -> NDArray[np.float64]:
+    """Pearson correlation of row t's average ranks with row t of `values` [T, N], [T].
+
+    Ranked among the names that have both. Missing as in `rank_ic_series`.
+    """
+    return _rank_value_correlation(ranked.ranks, ranked.order, ranked.tie, ranked.count, values, min_names)
 
 
 def pearson_where(
@@ -167,6 +178,48 @@ def _rank_correlation(
         for i in range(names):
             a = among_a[i] - middle
             b = among_b[i] - middle
+            if not (np.isnan(a) or np.isnan(b)):
+                ab += a * b
+                aa += a * a
+                bb += b * b
+        if aa > 0.0 and bb > 0.0:
+            out[t] = min(1.0, max(-1.0, ab / np.sqrt(aa * bb)))
+    return out
+
+
+@jit
+def _rank_value_correlation(
+    ranks: NDArray[np.float64],
+    order: NDArray[np.int32],
+    tie: NDArray[np.int32],
+    count: NDArray[np.int64],
+    values: NDArray[np.float64],
+    min_names: int,
+) -> NDArray[np.float64]:
+    days, names = ranks.shape
+    out = np.full(days, np.nan)
+    among = np.empty(names)
+    for t in range(days):
+        common = 0
+        mean = 0.0
+        for i in range(names):
+            if not (np.isnan(ranks[t, i]) or np.isnan(values[t, i])):
+                common += 1
+                mean += values[t, i]
+        if common < max(min_names, 2):
+            continue
+        mean /= common
+        if common == count[t]:
+            among[:] = ranks[t]
+        else:
+            rerank(order[t], tie[t], count[t], values[t], among)
+        middle = 0.5 * (common + 1)
+        ab = 0.0
+        aa = 0.0
+        bb = 0.0
+        for i in range(names):
+            a = among[i] - middle
+            b = values[t, i] - mean
             if not (np.isnan(a) or np.isnan(b)):
                 ab += a * b
                 aa += a * a
