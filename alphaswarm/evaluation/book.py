@@ -19,6 +19,7 @@ class RankBook:
 
     Attributes:
         weights: [D, N], W.
+        traded: [D, N], ``abs(W_d - W_{d-1})``; the first day's against what was held before.
         gross: [D], ``sum(W_d * earned_d)``; a missing return counts as 0.
         turnover: [D], ``sum(abs(W_d - W_{d-1}))``: both sides; the first day pays its entry.
         active: bool [D], whether the book holds or trades that day.
@@ -26,6 +27,7 @@ class RankBook:
     """
 
     weights: NDArray[np.float64]
+    traded: NDArray[np.float64]
     gross: NDArray[np.float64]
     turnover: NDArray[np.float64]
     active: NDArray[np.bool_]
@@ -45,11 +47,12 @@ def rank_book(ranked: RankedRows, earned: NDArray[np.float64], tranches: int) ->
     ahead = book.shape[0] - earned.shape[0]
     change = book.copy()
     change[1:] -= book[:-1]
-    traded = np.abs(change[ahead:]).sum(axis=1)
+    traded = np.abs(change[ahead:])
+    turned = traded.sum(axis=1)
     held = book[ahead:]
     gross = np.einsum("ti,ti->t", held, np.nan_to_num(earned, nan=0.0))
     missing = ((held != 0.0) & np.isnan(earned)).sum(axis=1)
-    return RankBook(held, gross, traded, (traded > 0.0) | held.any(axis=1), missing)
+    return RankBook(held, traded, gross, turned, (turned > 0.0) | held.any(axis=1), missing)
 
 
 def turnover(factor: ArrayLike, tranches: int = 1) -> float | None:
