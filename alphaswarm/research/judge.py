@@ -28,18 +28,23 @@ from alphaswarm.research.multiplicity import Multiplicity
 from alphaswarm.research.panels import OpenPanel, Panels
 from alphaswarm.research.tables import insert_once, verdicts
 from alphaswarm.research.trial import Trial
+from alphaswarm.trading import ProportionalCosts
 
 if TYPE_CHECKING:
     from alphaswarm.backtest import Fill
     from alphaswarm.evaluation import Evaluator, FactorSeries
+    from alphaswarm.evaluation.capacity import Capacity
     from alphaswarm.evaluation.gates import GateResult, Thresholds
     from alphaswarm.evaluation.known import KnownFormulas
     from alphaswarm.evaluation.verdict import Status, Verdict
     from alphaswarm.research.pool import Pool
+    from alphaswarm.trading import TradedNames
 
-__all__ = ["Judge", "thresholds_in"]
+__all__ = ["Judge", "last_read", "thresholds_in"]
 
 SETTINGS = "gates.yaml"
+# Rows after a model's cutoff from which figures on them alone are worth showing: a year.
+LEAST_AFTER = 252
 
 
 @dataclass(frozen=True)
@@ -51,6 +56,7 @@ class _Case:
     number: int  # of the selection window
     thresholds: Thresholds
     run: str | None
+    cutoff: np.datetime64 | None
 
 
 @dataclass(frozen=True)
@@ -103,10 +109,18 @@ class Judge:
         self._directory = directory
         self._unsealed = unsealed
         self._known: tuple[str, KnownFormulas] | None = None
+        self._liquid: tuple[str, TradedNames | None] | None = None
         self._evaluator: tuple[tuple[Any, ...], Evaluator] | None = None
+        self._after: tuple[tuple[Any, ...], Evaluator | None] | None = None
 
     def judge(
-        self, opened: OpenPanel, trials: Sequence[Trial], *, run: str | None = None, n_trials: int | None = None
+        self,
+        opened: OpenPanel,
+        trials: Sequence[Trial],
+        *,
+        run: str | None = None,
+        n_trials: int | None = None,
+        cutoff: str | None = None,
     ) -> list[Verdict]:
         """The verdicts on `trials`, in their order; those that were measured only.
 
@@ -115,9 +129,10 @@ class Judge:
 
         Args:
             opened: the panel that they were measured on.
-            trials: each expression once, all of one horizon and fill.
+            trials: each once.
             run: whose candidates they are.
             n_trials: N; counted now where it is not given.
+            cutoff: last date that a language model may have read about; its candidates also get figures after it.
 
         Raises:
             EvidenceInvalid: a trial of another panel, or of data that have changed since.
@@ -134,7 +149,7 @@ class Judge:
             with self._store.read() as connection:
                 n_trials = self._ledger.count(connection, opened.lineage)
         number = 0 if self._unsealed else len(self._panels.selections.all(opened.lineage))
-        case = _Case(opened, n_trials, number, thresholds_in(self._directory), run)
+        case = _Case(opened, n_trials, number, thresholds_in(self._directory), run, last_read(cutoff))
         drafts = [self._on_search(case, trial) for trial in measured]
         if self._unsealed:
             return self._keep([self._verdict(case, draft) for draft in drafts], run)
@@ -167,7 +182,31 @@ class Judge:
         gates = search_gates(figures, rows=rows, n_trials=case.n_trials, synthetic=synthetic)
         t = figures.get("evidence_t") or 0.0
         status = "in-sample" if self._unsealed else search_status(gates)
-        return _Draft(trial, int(np.sign(t)), tuple(gates), status)
+        reported = {"after_cutoff": self._after_cutoff(case, trial)} if _by_model(trial) else {}
+        return _Draft(trial, int(np.sign(t)), tuple(gates), status, reported)
+
+    def _after_cutoff(self, case: _Case, trial: Trial) -> dict[str, Any] | None:
+        """The headline figures on the rows that the model can't have read about; None of too few or unknown ones."""
+        from alphaswarm.evaluation import Evaluator, Window
+
+        opened, cutoff = case.opened, case.cutoff
+        if cutoff is None:
+            return None
+        key = (opened.panel.digest, cutoff, trial.horizon, trial.fill)
+        if self._after is None or self._after[0] != key:
+            days = opened.seen.dates[opened.window.rows(opened.seen.dates)].astype("datetime64[D]")
+            later = days[days > cutoff]
+            evaluator = None
+            if later.size >= LEAST_AFTER:
+                window = Window(opened.window.role, later[0], later[-1])
+                evaluator = Evaluator(opened.seen, window, horizon=trial.horizon, fill=_fill(trial))
+            self._after = (key, evaluator)
+        evaluator = self._after[1]
+        if evaluator is None:
+            return None
+        found = evaluator.evidence(factor_values(checked(trial.expression, opened.panel), opened.seen))
+        names = ("n_days", "rank_ic", "rank_ic_t", "evidence", "evidence_t", "sharpe")
+        return {"window": evaluator.window.to_dict(), **{name: getattr(found, name) for name in names}}
 
     def _sendable(self, case: _Case, drafts: Sequence[_Draft]) -> list[_Draft]:
         """Candidates whose label does not fit into the selection window can't be judged, and must not be counted."""
@@ -243,18 +282,19 @@ class Judge:
         _, series = self._panels.evidence(opened, factor, trial.horizon, _fill(trial))
         book = book_figures(series, sign, case.thresholds.cost_bp)
         weight = max_weight(factor, trial.horizon, opened.window.rows(opened.seen.dates))
-        capacity = None
+        carried = self._capacity(case, factor, sign, series)
         gates = economic_gates(
             book,
             case.thresholds,
             n_trials=case.n_trials,
             weight=weight,
-            capacity=capacity,
+            capacity=carried.aum,
             likeness=self._pool.likeness(opened, trial, factor, series),
         )
         nearest = self._known_formulas(opened).nearest(factor)
         fitness = None if trial.fitness is None else sign * trial.fitness
         reported = {
+            **draft.reported,
             **together.report(),
             "discovery": together.is_discovery((trial.digest, trial.horizon, trial.fill)),
             "dsr_1T": deflated(book.gross, case.n_trials),
@@ -266,11 +306,32 @@ class Judge:
                 "turnover": book.turnover,
                 "max_weight": weight,
             },
-            "capacity": capacity,
+            "capacity": carried.to_dict(),
             "known": None if nearest is None else nearest.to_dict(),
             "brain": _brain(book.sharpe, fitness, book.turnover, weight),
         }
         return replace(draft, gates=(*draft.gates, *gates), reported=reported)
+
+    def _capacity(self, case: _Case, factor: NDArray[np.float64], sign: int, series: FactorSeries) -> Capacity:
+        """The money at which impact halves the Sharpe ratio of the net result, on the search window."""
+        from alphaswarm.backtest import rank_weights, stagger
+        from alphaswarm.dsl import parse
+        from alphaswarm.evaluation.capacity import VOLATILITY_ROWS, capacity, liquidity
+        from alphaswarm.trading import TradedNames
+
+        seen = case.opened.seen
+        rows = np.flatnonzero(series.active) + case.opened.window.rows(seen.dates).start
+        if self._liquid is None or self._liquid[0] != case.opened.panel.digest:
+            volatility = factor_values(parse(f"ts_std(returns, {VOLATILITY_ROWS})"), seen)
+            self._liquid = (case.opened.panel.digest, liquidity(seen, volatility))
+        names = self._liquid[1]
+        if names is not None and names.dollar_volume is not None and names.volatility is not None:
+            names = TradedNames(dollar_volume=names.dollar_volume[rows], volatility=names.volatility[rows])
+        held = stagger(rank_weights(factor), series.horizon)
+        traded = np.abs(np.diff(held, axis=0, prepend=0.0))[rows]
+        cost = ProportionalCosts(case.thresholds.cost_bp).charge(series.turnover)
+        result = (sign * series.gross - cost)[series.active]
+        return capacity(traded, result, names, periods=series.periods)
 
     def _multiplicity(self, opened: OpenPanel) -> Multiplicity:
         with self._store.read() as connection:
@@ -433,6 +494,27 @@ def _strength(draft: _Draft) -> float:
 
 def _fill(trial: Trial) -> Fill:
     return cast("Fill", trial.fill)
+
+
+def last_read(cutoff: str | None) -> np.datetime64 | None:
+    """The date that `cutoff` names.
+
+    Raises:
+        SpecInvalid: it names none.
+    """
+    if cutoff is None:
+        return None
+    try:
+        day: np.datetime64 = np.datetime64(cutoff, "D")
+    except ValueError:
+        day = np.datetime64("NaT")
+    if len(cutoff) != len("2024-06-30") or np.isnat(day):
+        raise SpecInvalid(f"the cutoff of a language model must be a date such as 2024-06-30, got {cutoff!r}")
+    return day
+
+
+def _by_model(trial: Trial) -> bool:
+    return trial.source.startswith("llm")
 
 
 def _is_synthetic(opened: OpenPanel) -> bool:

@@ -160,8 +160,7 @@ class Runs:
         with self._store.write() as connection:
             row = self._row(connection, identifier)
             if row["finished"] is None:
-                if row["holder"] != str(self._holder) and self._is_held(row):
-                    raise StoreBusy(f"run {identifier} is held by another process, which alone may finish it")
+                self._check_finishable(row)
                 values = {
                     "finished": self._clock.now().isoformat(),
                     "outcome": canonical_json(outcome).decode(),
@@ -172,6 +171,16 @@ class Runs:
                 connection.execute(update(runs).where(runs.c.id == identifier).values(values))
         self._held.discard(identifier)
         return self.get(identifier)
+
+    def check_finishable(self, identifier: str) -> None:
+        """See that nobody else holds an unfinished run.
+
+        Raises:
+            UnknownName: no such run.
+            StoreBusy: another process holds it.
+        """
+        with self._store.read() as connection:
+            self._check_finishable(self._row(connection, identifier))
 
     def get(self, identifier: str) -> Run:
         """The run with this id, or `UnknownName`."""
@@ -203,6 +212,10 @@ class Runs:
             raise StoreError(f"run {row['id']} has finished; nothing more belongs to it")
         if row["id"] in self._held and row["holder"] != str(self._holder):
             raise StoreBusy(f"run {row['id']} was taken over by another process; this one must stop")
+
+    def _check_finishable(self, row: RowMapping) -> None:
+        if row["holder"] != str(self._holder) and self._is_held(row):
+            raise StoreBusy(f"run {row['id']} is held by another process, which alone may finish it")
 
     def _run(self, connection: Connection, row: RowMapping) -> Run:
         first = select(func.count()).select_from(trials).where(trials.c.first_run == row["id"])

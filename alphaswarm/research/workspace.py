@@ -13,6 +13,7 @@ from sqlalchemy import Connection, select
 from alphaswarm.core import (
     AlphaSwarmError,
     Clock,
+    EvidenceInvalid,
     Panel,
     Reason,
     Store,
@@ -24,14 +25,17 @@ from alphaswarm.core import (
 )
 from alphaswarm.rag import Memory
 from alphaswarm.research.backtests import BacktestRecord, Backtests, backtest_key, run_engine
+from alphaswarm.research.compare import MOST_COMPARED, Comparison, compare
 from alphaswarm.research.examine import Examiner, Label, checked, factor_values, kept_text
+from alphaswarm.research.judge import Judge
 from alphaswarm.research.lease import Holder
 from alphaswarm.research.ledger import Ledger, Note, Order
 from alphaswarm.research.lineage import lineage_of
 from alphaswarm.research.panels import Panels
+from alphaswarm.research.pool import Pool, PoolState
 from alphaswarm.research.remembered import backtest_document
 from alphaswarm.research.runs import Run, Runs
-from alphaswarm.research.summary import summarise
+from alphaswarm.research.summary import JUDGED, summarise, worth_judging
 from alphaswarm.research.tables import add_columns, insert_once, settings
 from alphaswarm.research.trial import Trial
 
@@ -39,6 +43,7 @@ if TYPE_CHECKING:
     from alphaswarm.backtest import Fill
     from alphaswarm.data import Catalog
     from alphaswarm.evaluation import Window, Windows
+    from alphaswarm.evaluation.verdict import Verdict
 
 __all__ = ["Workspace"]
 
@@ -74,6 +79,8 @@ class Workspace:
         self._backtests = Backtests(store, clock)
         self._runs = Runs(store, clock, Holder.new())
         self._examiner = Examiner(store, self._panels, self._ledger, self._runs, self.memory, unsealed=unsealed)
+        self._pool = Pool(store, clock, self._panels)
+        self._judge = Judge(store, clock, self._panels, self._ledger, self._pool, directory=path, unsealed=unsealed)
 
     @classmethod
     def open(
@@ -249,6 +256,85 @@ class Workspace:
         factor = factor_values(expression, whole)
         return target_weights(factor, whole, as_of, tranches=Label(horizon, "close_t1").horizon, provenance=provenance)
 
+    # Verdicts
+
+    def submit(
+        self,
+        text: str,
+        *,
+        panel: str,
+        horizon: int = 5,
+        fill: str = "close_t1",
+        source: str = "",
+        dialect: str = "native",
+    ) -> Verdict:
+        """Judge an expression: evaluate it, and send it to the selection window if it passes on search.
+
+        What was sent there before is recalled. Each new one counts for ever, and makes it harder for
+        all that come after it.
+
+        Raises:
+            The errors of `evaluate`; SpecInvalid for a ``gates.yaml`` that can't be read.
+        """
+        trial = self.evaluate(text, panel=panel, horizon=horizon, fill=fill, source=source, dialect=dialect)
+        cutoff = None if trial.first_run is None else self._runs.get(trial.first_run).config.get("cutoff")
+        (verdict,) = self._judge.judge(self._panels.open(panel), [trial], cutoff=cutoff)
+        return verdict
+
+    def verdict(self, identifier: str) -> Verdict | None:
+        """The latest verdict on the trial whose id or digest begins so; None if it was never judged."""
+        return self._judge.of_trial(self.trial(identifier).id)
+
+    def verdicts(self, run: str) -> list[Verdict]:
+        """The verdicts of a run that was judged, the strongest first."""
+        self._runs.get(run)
+        return self._judge.of_run(run)
+
+    def compare(
+        self, texts: Sequence[str], *, panel: str, horizon: int = 5, fill: str = "close_t1", dialect: str = "native"
+    ) -> Comparison:
+        """Figures of several expressions side by side, and their correlations, on the search window.
+
+        Raises:
+            AlphaSwarmError: fewer than two, or too many.
+            The errors of `evaluate`; each one is evaluated and counted.
+        """
+        if not 2 <= len(texts) <= MOST_COMPARED:
+            raise AlphaSwarmError(
+                f"2 to {MOST_COMPARED} expressions can be compared, got {len(texts)}", Reason.ARGUMENT_INVALID
+            )
+        trials = [self.evaluate(text, panel=panel, horizon=horizon, fill=fill, dialect=dialect) for text in texts]
+        return compare(self._panels, self._panels.open(panel), trials)
+
+    # Pool
+
+    def promote(self, identifier: str) -> PoolState:
+        """Take the confirmed trial whose id or digest begins so into the pool of its panel.
+
+        Raises:
+            UnknownName: no such trial.
+            EvidenceInvalid: it was not judged, or not confirmed.
+        """
+        trial = self.trial(identifier)
+        verdict = self._judge.of_trial(trial.id)
+        if verdict is None:
+            raise EvidenceInvalid(f"trial {trial.id[:12]} was not judged yet; submit it first")
+        return self._pool.add(self._panels.open(trial.panel), verdict)
+
+    def pool(self, panel: str, horizon: int = 5, fill: str = "close_t1") -> PoolState:
+        """The pool of a panel's lineage; what the vault showed of it only after its release."""
+        label = Label(horizon, cast("Fill", fill))
+        return self._pool.state(self._panels.open(panel), label.horizon, label.fill)
+
+    def release_pool(self, panel: str, horizon: int = 5, fill: str = "close_t1") -> PoolState:
+        """Read the vault for the pool as it is now: once for each content, logged.
+
+        Raises:
+            EvidenceInvalid: the pool is empty, was released before as it is, or the vault can't carry the label.
+        """
+        label = Label(horizon, cast("Fill", fill))
+        return self._pool.release(self._panels.open(panel), label.horizon, label.fill)
+
     # Backtests
 
     def backtest(
@@ -335,9 +421,22 @@ class Workspace:
             self._runs.renew(connection, identifier)
 
     def finish_run(self, identifier: str, outcome: Any = None) -> Run:
-        """Close a run with an outcome (plain JSON); its summary never changes after that."""
+        """Close a run with an outcome (plain JSON); its summary never changes after that.
+
+        A run that ended by itself ("complete" or "exhausted") is judged first: its finalists are sent to the
+        selection window. One that was cut short is not, since its candidates may still be improved.
+
+        Raises:
+            UnknownName: no such run.
+            StoreBusy: another process holds it.
+            SpecInvalid: a ``gates.yaml`` that can't be read; the run stays open.
+        """
         run = self._runs.get(identifier)
-        return self._runs.finish(identifier, outcome, self.trials_total(run.panel))
+        total = self.trials_total(run.panel)
+        if run.finished is None and outcome in JUDGED:
+            self._runs.check_finishable(identifier)
+            self._judge_run(run, total)
+        return self._runs.finish(identifier, outcome, total)
 
     def run(self, identifier: str) -> Run:
         """The run with this id, or `UnknownName`."""
@@ -352,7 +451,14 @@ class Workspace:
         run = self._runs.get(identifier)
         total = self.trials_total(run.panel) if run.trials_total is None else run.trials_total
         candidates = self.trials(run=identifier, limit=None, status=None, order="proposed")
-        return summarise(run, candidates, trials_total=total)
+        return summarise(run, candidates, trials_total=total, verdicts=self._judge.of_run(identifier))
+
+    def _judge_run(self, run: Run, n_trials: int) -> None:
+        measured = self.trials(run=run.id, limit=None)
+        opened = self._panels.open(run.panel)
+        here = [trial for trial in measured if trial.panel_digest == opened.panel.digest]
+        cutoff = run.config.get("cutoff")
+        self._judge.judge(opened, worth_judging(here, n_trials), run=run.id, n_trials=n_trials, cutoff=cutoff)
 
 
 def _has_content(path: Path) -> bool:
