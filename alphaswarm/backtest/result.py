@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,43 +15,116 @@ from numpy.typing import NDArray
 from alphaswarm.backtest import metrics
 from alphaswarm.core import EvidenceInvalid, canonical_json
 
-__all__ = ["BacktestResult"]
+__all__ = ["BacktestResult", "Fill", "Fills"]
+
+
+class Fill(NamedTuple):
+    """One order, or a part of it, done: shares (sold: negative) of a symbol at a price."""
+
+    bar: int
+    symbol: str
+    size: float
+    price: float
+    commission: float
+
+
+@dataclass(frozen=True, eq=False)
+class Fills:
+    """Fills in the order in which they were done, as columns [F]; iterating gives `Fill`.
+
+    Attributes:
+        bar: row of the panel.
+        name: place of the symbol in `symbols`.
+        size: shares, negative where sold.
+        price: per share.
+        commission: what it cost, in money.
+        symbols: of the panel.
+    """
+
+    bar: NDArray[np.int64]
+    name: NDArray[np.int64]
+    size: NDArray[np.float64]
+    price: NDArray[np.float64]
+    commission: NDArray[np.float64]
+    symbols: tuple[str, ...] = ()
+
+    @classmethod
+    def none(cls) -> Fills:
+        """No fills."""
+        whole, real = np.empty(0, np.int64), np.empty(0)
+        return cls(whole, whole, real, real, real)
+
+    def __post_init__(self) -> None:
+        for column in (self.bar, self.name, self.size, self.price, self.commission):
+            column.setflags(write=False)
+
+    def __len__(self) -> int:
+        return int(self.bar.size)
+
+    def __getitem__(self, place: int) -> Fill:
+        return Fill(
+            int(self.bar[place]),
+            self.symbols[self.name[place]],
+            float(self.size[place]),
+            float(self.price[place]),
+            float(self.commission[place]),
+        )
+
+    def __iter__(self) -> Iterator[Fill]:
+        return (self[place] for place in range(len(self)))
 
 
 @dataclass(frozen=True, eq=False)
 class BacktestResult:
     """One backtest, or S of them from one run: then every array has a leading axis S.
 
-    Money is in units of the starting capital, which is 1; row t is the state after close t.
+    Row t is the state after close t; money is in the unit of `capital`, which an account starts with.
 
     Attributes:
         equity: [T].
         returns: [T], ``equity_t / equity_{t-1} - 1``; row 0 is 0.
         turnover: [T], value traded as a fraction of the equity it was traded at: both sides, drift included.
         costs: [T], money paid for trading.
-        positions: [T, N], value held as a fraction of equity; the rest is cash.
+        gross, net: [T], exposure: sum of the absolute and of the signed positions, as fractions of equity.
+        positions: [T, N], value held as a fraction of equity; the rest is cash. None where a batch of
+            strategies was run without keeping them.
         missing_returns: days on which a held name had no close, or no plain return; each counted as 0
             (after a missing close the whole move counts on the day the price is back).
         untraded: orders for names without a price at the fill; the old position was kept.
         periods: rows in a year.
         setup: what made the result: engine, fill, costs.
+        capital: what the account began with.
         fills: orders filled; an engine that trades fractions of equity places none.
+        alarms: decisions that an agent failed to make, each of which held what was there.
     """
 
     equity: NDArray[np.float64]
     returns: NDArray[np.float64]
     turnover: NDArray[np.float64]
     costs: NDArray[np.float64]
-    positions: NDArray[np.float64]
+    gross: NDArray[np.float64]
+    net: NDArray[np.float64]
+    positions: NDArray[np.float64] | None
     missing_returns: NDArray[np.int64]
     untraded: NDArray[np.int64]
     periods: float
     setup: Mapping[str, Any]
-    fills: tuple[Any, ...] = ()
+    capital: float = 1.0
+    fills: Fills = field(default_factory=Fills.none)
+    alarms: int = 0
 
     def __post_init__(self) -> None:
-        for array in (self.equity, self.returns, self.turnover, self.costs, self.positions):
+        for array in self._arrays:
             array.setflags(write=False)
+
+    @property
+    def _arrays(self) -> list[NDArray[Any]]:
+        daily = [self.equity, self.returns, self.turnover, self.costs, self.gross, self.net]
+        return daily if self.positions is None else [*daily, self.positions]
+
+    def with_alarms(self, alarms: int) -> BacktestResult:
+        """The same result of a run in which an agent failed so often."""
+        return replace(self, alarms=alarms)
 
     def __len__(self) -> int:
         """How many backtests this holds, S or 1."""
@@ -63,18 +136,9 @@ class BacktestResult:
             if strategy not in (0, -1):
                 raise IndexError(f"this result holds one backtest, got index {strategy}")
             return self
-        return BacktestResult(
-            self.equity[strategy],
-            self.returns[strategy],
-            self.turnover[strategy],
-            self.costs[strategy],
-            self.positions[strategy],
-            self.missing_returns[strategy],
-            self.untraded[strategy],
-            self.periods,
-            self.setup,
-            self.fills,
-        )
+        one = {name: getattr(self, name)[strategy] for name in _PER_STRATEGY}
+        held = None if self.positions is None else self.positions[strategy]
+        return replace(self, **one, positions=held)
 
     def __iter__(self) -> Iterator[BacktestResult]:
         return (self[strategy] for strategy in range(len(self)))
@@ -96,18 +160,17 @@ class BacktestResult:
         traded = np.flatnonzero(self.turnover)
         active = slice(int(traded[0]), None) if traded.size else slice(0, 0)
         returns = self.returns[active]
-        held = self.positions[active]
         found: dict[str, float | None] = {
-            "total_return": float(self.equity[-1]) - 1.0,
+            "total_return": float(self.equity[-1]) / self.capital - 1.0,
             "ann_return": metrics.annual_return(returns, self.periods),
             "volatility": metrics.volatility(returns, self.periods),
             "sharpe": metrics.sharpe(returns, self.periods),
-            "max_drawdown": metrics.max_drawdown(self.equity),
+            "max_drawdown": metrics.max_drawdown(self.equity / self.capital),
             "hit_rate": metrics.hit_rate(returns),
             "turnover": metrics.mean(self.turnover[active]),
-            "cost": float(self.costs.sum()),
-            "gross": metrics.mean(np.abs(held).sum(axis=1)),
-            "net": metrics.mean(held.sum(axis=1)),
+            "cost": float(self.costs.sum()) / self.capital,
+            "gross": metrics.mean(self.gross[active]),
+            "net": metrics.mean(self.net[active]),
             "days": float(returns.size),
             "missing_returns": float(self.missing_returns),
             "untraded": float(self.untraded),
@@ -118,7 +181,10 @@ class BacktestResult:
     def digest(self) -> str:
         """sha256 of setup and arrays: equal runs have equal digests in every process."""
         total = hashlib.sha256(canonical_json({"periods": self.periods, "setup": dict(self.setup)}))
-        for array in (self.equity, self.returns, self.turnover, self.costs, self.positions):
+        for array in self._arrays:
             total.update(canonical_json(array.shape))
             total.update(np.ascontiguousarray(array + 0.0).tobytes())
         return total.hexdigest()
+
+
+_PER_STRATEGY = ("equity", "returns", "turnover", "costs", "gross", "net", "missing_returns", "untraded")

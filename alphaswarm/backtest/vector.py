@@ -92,7 +92,11 @@ class VectorEngine:
         batch = targets if targets.ndim == 3 else targets[None]
         arrays = _simulate(batch, legs.before, legs.after, legs.tradable, self.costs.rate)
         setup = {"engine": "vector", "fill": self.fill, "costs": repr(self.costs)}
-        result = BacktestResult(*arrays, periods=float(year), setup=setup)
+        equity, moved, turnover, paid, held, missing, untraded = arrays
+        gross, net = np.abs(held).sum(axis=-1), held.sum(axis=-1)
+        result = BacktestResult(
+            equity, moved, turnover, paid, gross, net, held, missing, untraded, periods=float(year), setup=setup
+        )
         return result if targets.ndim == 3 else result[0]
 
 

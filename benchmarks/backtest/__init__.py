@@ -1,0 +1,1 @@
+"""The backtest engines against other packages: equal results, and time."""
