@@ -11,9 +11,11 @@ from types import MappingProxyType
 from typing import Any
 
 import platformdirs
+from filelock import FileLock, Timeout
 
 from alphaswarm.core import DataInvalid, Panel, ProviderError, UnknownName
 from alphaswarm.data import synthetic, us431, us500
+from alphaswarm.data.append import append_bars
 from alphaswarm.data.load import SUFFIXES, load_table
 from alphaswarm.data.panel_file import load_panel, read_header, save_panel
 
@@ -22,6 +24,7 @@ __all__ = ["Catalog", "PanelInfo"]
 HOME_VARIABLE = "ALPHASWARM_HOME"
 # Raise the number when the build rule changes: old files are then left alone and a new one is made.
 US431_FILE = "us431-1.npz"
+LOCK_WAIT_SECONDS = 60.0
 PANEL_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 
 
@@ -128,7 +131,7 @@ class Catalog:
             DataInvalid: a path to a file that breaks a rule.
         """
         name = str(name)
-        if name in _EMBEDDED:
+        if name in _EMBEDDED and not self._kept_file(name).exists():
             built = _EMBEDDED[name]
             return PanelInfo(
                 name=name,
@@ -168,15 +171,11 @@ class Catalog:
             DataInvalid: a file that breaks a rule.
         """
         text = str(name)
-        if text in _EMBEDDED:
-            panel = _EMBEDDED[text].open()
-            return replace(panel, meta=MappingProxyType({**panel.meta, "name": text}))
-        if text == "us431":
-            if not self._us431.exists():
-                raise ProviderError("panel us431 is not at hand yet: run `alphaswarm data fetch us431` (31 MB, once)")
-            return load_panel(self._us431)
-        if PANEL_NAME.fullmatch(text) and self._imported_file(text).exists():
-            return load_panel(self._imported_file(text))
+        if self._reserved(text):
+            own = self._built_in(text)
+            return self._continuing(text, own) if self._kept_file(text).exists() else own
+        if PANEL_NAME.fullmatch(text) and self._kept_file(text).exists():
+            return load_panel(self._kept_file(text))
         if isinstance(name, Path) or os.sep in text or text.lower().endswith(SUFFIXES) or Path(text).exists():
             return load_table(Path(text))
         raise UnknownName(f"{UnknownName.of('panel', text, self.names())}; or give a path that ends in {_listed()}")
@@ -190,7 +189,7 @@ class Catalog:
             The errors of `open` and `add`.
         """
         text = str(name)
-        if self._reserved(text) or (PANEL_NAME.fullmatch(text) and self._imported_file(text).exists()):
+        if self._reserved(text) or (PANEL_NAME.fullmatch(text) and self._kept_file(text).exists()):
             return text
         panel = self.open(name)
         stem = Path(text).name.split(".")[0].lower()
@@ -221,12 +220,34 @@ class Catalog:
             raise DataInvalid(f"a panel's name must be a-z, 0-9, _ and - (at most 64, no leading -), got {name!r}")
         if self._reserved(name):
             raise DataInvalid(f"the name {name!r} belongs to a built-in panel; choose another")
-        path = self._imported_file(name)
+        path = self._kept_file(name)
         if path.exists() and read_header(path)["digest"] != panel.digest:
             raise DataInvalid(
                 f"there is a panel {name!r} with other content, and trials were counted on it; choose another name"
             )
         save_panel(path, replace(panel, meta=MappingProxyType({**panel.meta, "name": name})))
+
+    def append(self, name: str, path: Path) -> Panel:
+        """Continue a panel with the bars of a file, whole or not at all; its name then stands for the longer one.
+
+        A built-in or fetched panel is continued here only: what was fetched stays as it was.
+
+        Raises:
+            UnknownName, ProviderError: no such panel, or it has to be fetched first.
+            DataInvalid: the file breaks a rule, see `append_bars`; nothing has changed.
+        """
+        if name not in self.names():
+            raise UnknownName.of("panel", name, self.names())
+        target = self._kept_file(name)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            with FileLock(target.with_name(f".{name}.lock"), timeout=LOCK_WAIT_SECONDS):
+                zero_is_missing = us431.ZERO_IS_MISSING if name == "us431" else frozenset()
+                panel = append_bars(self.open(name), path, zero_is_missing=zero_is_missing)
+                save_panel(target, panel)
+        except Timeout:
+            raise ProviderError(f"another process has been appending to {name} for {LOCK_WAIT_SECONDS:g} s") from None
+        return panel
 
     def default(self) -> str:
         """The panel to research when none is named: us431 once it is fetched, else us500."""
@@ -255,11 +276,14 @@ class Catalog:
                 fields=("close", "dollar_volume", "returns", "sigma"),
                 **_described(us431.META),
             )
-        path = self._us431 if name == "us431" else self._imported_file(name)
+        path = self._kept_file(name)
+        fetched = name == "us431" and not path.exists()
+        if fetched:
+            path = self._us431
         if not path.exists():
             return unknown
         try:
-            header = read_header(path, whole=name == "us431")  # it can be fetched again, so it must be known to be bad
+            header = read_header(path, whole=fetched)  # it can be fetched again, so it must be known to be bad
         except DataInvalid as error:
             return replace(unknown, caveats=(error.message, *unknown.caveats))
         return PanelInfo(
@@ -279,8 +303,28 @@ class Catalog:
     def _us431(self) -> Path:
         return self.home / "panels" / US431_FILE
 
-    def _imported_file(self, name: str) -> Path:
-        return self.imported / f"{name}.npz"
+    def _kept_file(self, name: str) -> Path:
+        """Where a panel of this name lies that was imported, or is a built-in one with bars appended."""
+        return self.imported / (f"{name}.appended.npz" if self._reserved(name) else f"{name}.npz")
+
+    def _built_in(self, name: str) -> Panel:
+        """A panel whose name is reserved, as it was made or fetched."""
+        if name in _EMBEDDED:
+            panel = _EMBEDDED[name].open()
+            return replace(panel, meta=MappingProxyType({**panel.meta, "name": name}))
+        if not self._us431.exists():
+            raise ProviderError("panel us431 is not at hand yet: run `alphaswarm data fetch us431` (31 MB, once)")
+        return load_panel(self._us431)
+
+    def _continuing(self, name: str, own: Panel) -> Panel:
+        """The built-in panel `own` with what was appended to it; a file that holds anything else is refused."""
+        panel = load_panel(self._kept_file(name))
+        if panel.head(own.shape[0]).digest != own.digest:
+            raise DataInvalid(
+                f"panel file {self._kept_file(name).name} must begin with all of {name} as it was made; remove it "
+                "and append again"
+            )
+        return panel
 
     @staticmethod
     def _reserved(name: str) -> bool:

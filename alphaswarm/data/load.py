@@ -14,7 +14,7 @@ from alphaswarm.core import DataInvalid, Panel
 from alphaswarm.data.columns import RULES, check_symbol, read_dates, read_numbers, read_symbols, read_texts
 from alphaswarm.data.table import MAX_CELLS, SUFFIXES, Table, read_table
 
-__all__ = ["SUFFIXES", "load_table"]
+__all__ = ["SUFFIXES", "Bars", "load_table", "read_bars", "returns_of", "zone_caveat"]
 
 Floats = NDArray[np.float64]
 Dates = NDArray[np.datetime64]
@@ -45,6 +45,42 @@ def load_table(path: Path | str, *, field: str = "close") -> Panel:
         DataInvalid: names file, row (a CSV header is row 1), column, rule and the value.
     """
     path = Path(path)
+    bars = read_bars(path, field=field)
+    try:
+        return _panel(path, bars)
+    except DataInvalid as error:
+        if error.message.startswith(path.name):
+            raise
+        raise DataInvalid(f"{path.name}: {error.message}") from None
+
+
+@dataclass(frozen=True, eq=False)
+class Bars:
+    """What a file holds, and nothing that is computed from it.
+
+    Attributes:
+        fields: name to float64 [T, N].
+        dates: datetime64[ns] [T], increasing.
+        symbols: N names, sorted.
+        groups: name to labels, [N] or [T, N].
+        zone: whose wall clock the times are; empty where none was said.
+    """
+
+    fields: dict[str, Floats]
+    dates: Dates
+    symbols: list[str]
+    groups: dict[str, NDArray[np.str_]]
+    zone: str
+
+    @property
+    def present(self) -> NDArray[np.bool_]:
+        """[T, N], whether any field has a number."""
+        found: NDArray[np.bool_] = np.logical_or.reduce([np.isfinite(values) for values in self.fields.values()])
+        return found
+
+
+def read_bars(path: Path, *, field: str = "close") -> Bars:
+    """The bars of a file; arguments, layout, rules and errors are those of `load_table`."""
     table = read_table(path)
     by_lower = {name.strip().lower(): name for name in table.columns}
     date_column = _one_of(table, by_lower, DATE_COLUMNS)
@@ -52,24 +88,22 @@ def load_table(path: Path | str, *, field: str = "close") -> Panel:
     if date_column is None:
         raise table.fault(f"must have a column {DATE_COLUMNS[0]!r}, got {', '.join(list(table.columns)[:8])}")
     dates, zone = read_dates(table, date_column)
-    try:
-        if symbol_column is None:
-            parts = _wide(table, date_column, dates, field)
-        else:
-            parts = _long(table, date_column, symbol_column, dates)
-        return _panel(path, parts, zone)
-    except DataInvalid as error:
-        if error.message.startswith(table.file):
-            raise
-        raise table.fault(error.message) from None
+    if symbol_column is None:
+        return _wide(table, date_column, dates, field, zone)
+    return _long(table, date_column, symbol_column, dates, zone)
 
 
-@dataclass(frozen=True, eq=False)
-class _Parts:
-    fields: dict[str, Floats]
-    dates: Dates
-    symbols: list[str]
-    groups: dict[str, NDArray[np.str_]]
+def returns_of(close: Floats) -> Floats:
+    """Close over the previous row's close - 1, [T, N]; the first row has none."""
+    returns = np.full_like(close, np.nan)
+    with np.errstate(over="ignore"):  # what overflows is refused as infinite by the panel
+        returns[1:] = close[1:] / close[:-1] - 1
+    return returns
+
+
+def zone_caveat(zone: str) -> str:
+    """What a panel says of the zone of its times."""
+    return f"times are the wall clock of the zone {zone}"
 
 
 def _one_of(table: Table, by_lower: Mapping[str, str], names: tuple[str, ...]) -> str | None:
@@ -79,7 +113,7 @@ def _one_of(table: Table, by_lower: Mapping[str, str], names: tuple[str, ...]) -
     return found[0] if found else None
 
 
-def _long(table: Table, date_column: str, symbol_column: str, dates: Dates) -> _Parts:
+def _long(table: Table, date_column: str, symbol_column: str, dates: Dates, zone: str) -> Bars:
     labels: dict[str, str] = {}
     texts: dict[str, NDArray[np.str_]] = {}
     for name in table.columns:
@@ -109,10 +143,10 @@ def _long(table: Table, date_column: str, symbol_column: str, dates: Dates) -> _
         return filled
 
     groups = {key: _group(text, place, columns, shape) for key, text in texts.items()}
-    return _Parts({key: grid(column) for key, column in values.items()}, days, symbols, groups)
+    return Bars({key: grid(column) for key, column in values.items()}, days, symbols, groups, zone)
 
 
-def _wide(table: Table, date_column: str, dates: Dates, field: str) -> _Parts:
+def _wide(table: Table, date_column: str, dates: Dates, field: str, zone: str) -> Bars:
     names = [name for name in table.columns if name != date_column]
     lower = {name.strip().lower() for name in names}
     # LOW and OPEN are tickers too, but a column close, or nothing but fields, is no table of symbols
@@ -126,24 +160,23 @@ def _wide(table: Table, date_column: str, dates: Dates, field: str) -> _Parts:
     _check_duplicates(table, place.astype(np.int64), values, {}, lambda row: _day(dates[row]))
     order = np.argsort(place)
     symbols = sorted(names)
-    return _Parts({field: np.column_stack([values[name][order] for name in symbols])}, days, symbols, {})
+    return Bars({field: np.column_stack([values[name][order] for name in symbols])}, days, symbols, {}, zone)
 
 
-def _panel(path: Path, parts: _Parts, zone: str) -> Panel:
-    fields = dict(parts.fields)
-    present = np.logical_or.reduce([np.isfinite(values) for values in fields.values()])
+def _panel(path: Path, bars: Bars) -> Panel:
+    fields = dict(bars.fields)
+    present = bars.present
     caveats = ["imported: nobody has said whether its prices are adjusted"]
     close, volume = fields.get("close"), fields.get("volume")
-    with np.errstate(over="ignore"):  # what overflows is refused as infinite below
-        if close is not None and "returns" not in fields:
-            fields["returns"] = np.full_like(close, np.nan)
-            fields["returns"][1:] = close[1:] / close[:-1] - 1
-            caveats.append("returns are computed: close over the previous row's close - 1")
-        if close is not None and volume is not None and "dollar_volume" not in fields:
+    if close is not None and "returns" not in fields:
+        fields["returns"] = returns_of(close)
+        caveats.append("returns are computed: close over the previous row's close - 1")
+    if close is not None and volume is not None and "dollar_volume" not in fields:
+        with np.errstate(over="ignore"):  # what overflows is refused as infinite below
             fields["dollar_volume"] = close * volume
-            caveats.append("dollar_volume is computed: close x volume")
-    if zone:
-        caveats.append(f"times are the wall clock of the zone {zone}")
+        caveats.append("dollar_volume is computed: close x volume")
+    if bars.zone:
+        caveats.append(zone_caveat(bars.zone))
     all_stay = bool(present[-1].all())
     if all_stay:
         caveats.append("no name leaves before the end: survivorship-biased")
@@ -154,9 +187,9 @@ def _panel(path: Path, parts: _Parts, zone: str) -> Panel:
         "caveats": caveats,
         "adjusted": None,
         "survivorship_biased": True if all_stay else None,
-        "periods_per_year": _periods_per_year(parts.dates),
+        "periods_per_year": _periods_per_year(bars.dates),
     }
-    return Panel.from_arrays(fields, parts.dates, parts.symbols, present, parts.groups, meta)
+    return Panel.from_arrays(fields, bars.dates, bars.symbols, present, bars.groups, meta)
 
 
 def _check_duplicates(

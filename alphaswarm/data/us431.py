@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from alphaswarm.core import DataInvalid, Panel, ProviderError
 from alphaswarm.data.panel_file import load_panel, save_panel
 
-__all__ = ["META", "build_us431", "download_sdist", "fetch_us431"]
+__all__ = ["META", "ZERO_IS_MISSING", "build_us431", "download_sdist", "fetch_us431"]
 
 Progress = Callable[[str], None]
 
@@ -38,6 +38,7 @@ MEMBERS = MappingProxyType(
     }
 )
 CASH = "USDOLLAR"
+ZERO_IS_MISSING = frozenset({"dollar_volume", "sigma"})
 # Another process may be downloading 31 MB over a slow line.
 LOCK_WAIT_SECONDS = 900.0
 SHOWN_LINES = 4

@@ -91,11 +91,6 @@ class Panels:
                 self._open[name] = self._open[own] = known
             return known
 
-    def forget(self, name: str) -> None:
-        """Open the panel of this name anew when it is next asked for: its file has changed."""
-        with self._guard:
-            self._open = {known: opened for known, opened in self._open.items() if opened.name != name}
-
     def evidence(
         self, opened: OpenPanel, factor: NDArray[np.float64], horizon: int, fill: Fill
     ) -> tuple[Mapping[str, Any], FactorSeries]:

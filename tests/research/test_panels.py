@@ -115,13 +115,3 @@ def test_where_nothing_is_sealed_all_is_in_sample(store: Store, market: Panel) -
     for ask in (panels.vault_evaluator, lambda *asked: panels.selection_evaluator(*asked, 1)):
         with pytest.raises(EvidenceInvalid, match="nothing can be confirmed"):
             ask(opened, 5, "close_t1")
-
-
-def test_a_panel_whose_file_has_changed_is_opened_anew(store: Store, market: Panel) -> None:
-    shelf = Shelf(x=market)
-    panels = Panels(store, shelf, FixedClock())
-    before = panels.open("x")
-    shelf.panels["x"] = synthetic_market("null", seed=1, days=110, names=35)
-    assert panels.open("x") is before
-    panels.forget("x")
-    assert panels.open("x").panel.shape == (110, 35)
