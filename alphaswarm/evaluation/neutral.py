@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from alphaswarm.backtest import RankedRows, rank_rows
+from alphaswarm.backtest import RankedRows, metrics, rank_rows
 from alphaswarm.backtest.ranking import MIN_NAMES, rerank
 from alphaswarm.core import EvidenceInvalid
 from alphaswarm.core.jit import jit
+from alphaswarm.evaluation.ic import newey_west_t
 
-__all__ = ["ExposureSet", "correlations_left", "residual_ranks"]
+__all__ = ["ExposureSet", "Left", "correlations_left", "residual_ranks", "what_is_left"]
 
 # A column (or the factor itself) that keeps less than this share of its length beside the others adds
 # nothing: what remains is rounding.
@@ -87,6 +89,53 @@ class ExposureSet:
         codes = np.where(np.minimum.reduce([one.codes for one in sets]) < 0, -1, codes)
         columns = np.concatenate([one.columns for one in sets])
         return cls(tuple(name for one in sets for name in one.names), columns, codes, any(one.grouped for one in sets))
+
+
+@dataclass(frozen=True)
+class Left:
+    """What is left of a factor beside one set of exposures; None where undefined.
+
+    Attributes:
+        name: of the set.
+        exposures: what was taken out.
+        n_days: dates with a defined rank IC.
+        rank_ic: mean of what is left, see `correlations_left`.
+        rank_ic_t: its Newey-West t.
+        evidence: mean correlation of what is left with the scaled residual label.
+        evidence_t: its t.
+    """
+
+    name: str
+    exposures: tuple[str, ...]
+    n_days: int
+    rank_ic: float | None
+    rank_ic_t: float | None
+    evidence: float | None
+    evidence_t: float | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON."""
+        plain = {field.name: getattr(self, field.name) for field in fields(self)}
+        return plain | {"exposures": list(self.exposures)}
+
+
+def what_is_left(
+    ranked: RankedRows, sets: Mapping[str, ExposureSet], labels: RankedRows, scaled: Floats | None, horizon: int
+) -> tuple[Left, ...]:
+    """The means over all dates of `correlations_left`, a row for each of `sets`; `horizon` is that of the labels."""
+    rows = []
+    for name, exposures in sets.items():
+        figures = [
+            (
+                metrics.mean(values[np.isfinite(values)]),
+                newey_west_t(values, horizon=horizon),
+                np.isfinite(values).sum(),
+            )
+            for values in correlations_left(ranked, exposures, labels, scaled)
+        ]
+        (rank_ic, rank_ic_t, days), (evidence, evidence_t, _) = figures
+        rows.append(Left(name, exposures.names, int(days), rank_ic, rank_ic_t, evidence, evidence_t))
+    return tuple(rows)
 
 
 def residual_ranks(factor: ArrayLike, exposures: ExposureSet) -> Floats:

@@ -47,6 +47,7 @@ class Exposures:
         dates: datetime64[ns] [T].
         symbols: N names.
         universe: bool [T, N]; names outside take no part in the regression of that date.
+        market: [T], mean return of the universe's names that have one.
         names: of the style exposures, in order.
         styles: [K, T, N]; NaN where undefined.
         volatility: [T, N], standard deviation (ddof 1) of the returns of 60 rows; NaN where it is 0.
@@ -57,6 +58,7 @@ class Exposures:
     dates: NDArray[np.datetime64]
     symbols: tuple[str, ...]
     universe: NDArray[np.bool_]
+    market: NDArray[np.float64]
     names: tuple[str, ...]
     styles: NDArray[np.float64]
     volatility: NDArray[np.float64]
@@ -86,13 +88,14 @@ class Exposures:
             dates=panel.dates,
             symbols=panel.symbols,
             universe=panel.universe,
+            market=market,
             names=tuple(styles),
             styles=np.stack(list(styles.values())),
             volatility=volatility,
             components=np.array(components).reshape(len(refits), COMPONENTS, returns.shape[1]),
             missing=MappingProxyType({} if "size" in styles else {"size": _NO_SIZE}),
         )
-        for array in (found.styles, found.volatility, found.components):
+        for array in (found.market, found.styles, found.volatility, found.components):
             array.setflags(write=False)
         return found
 
@@ -121,7 +124,7 @@ class Exposures:
                 )
         if not labels:
             return []
-        stacked = np.stack(labels)
+        stacked = np.ascontiguousarray(np.stack(labels))
         stop = first + stacked.shape[1]
         rows = np.arange(first, stop)
         refit = np.where(rows >= HISTORY, (rows - HISTORY) // REFIT, -1)
