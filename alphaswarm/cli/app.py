@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from alphaswarm.cli import agent, alpha, backtest, data, mcp, project, rag
+from alphaswarm.cli import agent, alpha, backtest, data, mcp, project, rag, windows
 
 __all__ = ["app"]
 
@@ -18,7 +18,8 @@ app = typer.Typer(
 app.add_typer(agent.app, name="agent", help="Let the researcher run, and look at its runs.")
 app.add_typer(alpha.app, name="alpha", help="Validate, evaluate and list expressions.")
 app.add_typer(backtest.app, name="backtest", help="From weights to equity.")
-app.add_typer(data.app, name="data", help="Panels: list, show, fetch, check, import.")
+app.add_typer(data.app, name="data", help="Panels: list, show, fetch, check, import, append.")
 app.add_typer(mcp.app, name="mcp", help="The tools for any MCP client.")
 app.add_typer(rag.app, name="rag", help="The memory of everything tried.")
+app.add_typer(windows.app, name="windows", help="Which days may be read, which only judge.")
 project.add_commands(app)

@@ -13,6 +13,7 @@ from alphaswarm.cli.output import (
     WorkspaceOption,
     default_workspace,
     open_catalog,
+    open_workspace,
     print_json,
     print_table,
     progress_console,
@@ -55,8 +56,9 @@ def show(name: NameArgument, workspace: WorkspaceOption = default_workspace, as_
     from dataclasses import asdict
 
     panel = open_catalog(workspace).describe(name)
+    unseen = _unseen_rows(name, workspace)
     if as_json:
-        print_json(asdict(panel))
+        print_json(asdict(panel) | {"unseen_rows": unseen})
         return
     print(f"{panel.name}: {panel.rows} days x {panel.symbols} names, {panel.start} to {panel.end}")
     print(f"fields:  {', '.join(panel.fields)}")
@@ -66,6 +68,8 @@ def show(name: NameArgument, workspace: WorkspaceOption = default_workspace, as_
         print(f"not at hand yet: alphaswarm data fetch {panel.name}")
     for caveat in panel.caveats:
         print(f"- {caveat}")
+    if unseen:
+        print(f"{unseen} rows after the vault are unseen: alphaswarm windows list --panel {name}")
 
 
 @app.command()
@@ -132,3 +136,31 @@ def import_file(
         )
     else:
         print(f"{name}: {rows} days x {symbols} names, fields {', '.join(panel.fields)}")
+
+
+@app.command()
+def append(
+    name: NameArgument,
+    file: Annotated[Path, typer.Argument(help="Later bars: a long or wide table, CSV or Parquet.")],
+    workspace: WorkspaceOption = default_workspace,
+    as_json: JsonOption = False,
+) -> None:
+    """Add bars after a panel's last day; all of the file or nothing. Its windows stay, the new days are unseen."""
+    catalog = open_catalog(workspace)
+    before = catalog.describe(name).rows
+    panel = catalog.append(name, file)
+    rows, symbols = panel.shape
+    start, end = (str(day.astype("datetime64[D]")) for day in panel.dates[[before, -1]])
+    if as_json:
+        body = {"panel": name, "digest": panel.digest, "rows": rows, "symbols": symbols}
+        print_json(body | {"appended": {"rows": rows - before, "start": start, "end": end}})
+    else:
+        print(f"{name}: {rows - before} days more, {start} to {end}; {rows} days x {symbols} names")
+
+
+def _unseen_rows(name: str, workspace: Path) -> int | None:
+    """Rows after every window of a panel that was used here; None where it has no windows yet."""
+    if not (workspace / "ledger.db").exists():
+        return None
+    with open_workspace(workspace) as project:
+        return project.unseen_rows(name) if name in project.used_panels() else None

@@ -127,6 +127,12 @@ class Lineages:
             insert_once(connection, selections, first)
         return lineage, fixed
 
+    def used(self) -> list[str]:
+        """The names of all panels that were ever opened here, sorted."""
+        with self._store.read() as connection:
+            names = connection.execute(select(lineages.c.panel).union(select(windows.c.panel))).scalars()
+            return sorted(names)
+
     def seen_elsewhere(self, lineage: str, cells: Cells) -> str | None:
         """Another lineage in whose search window most of `cells` were seen, if there is one."""
         with self._store.read() as connection:

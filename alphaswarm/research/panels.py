@@ -69,8 +69,8 @@ class Panels:
     def __init__(self, store: Store, catalog: Catalog, clock: Clock, *, unsealed: bool = False) -> None:
         self._catalog = catalog
         self._unsealed = unsealed
-        self._lineages = Lineages(store, clock)
-        self.selections = Selections(store, clock, self._lineages)
+        self.lineages = Lineages(store, clock)
+        self.selections = Selections(store, clock, self.lineages)
         self._open: dict[str, OpenPanel] = {}
         self._evaluators: OrderedDict[tuple[str, str, int, str], Evaluator] = OrderedDict()
         self._exposures: OrderedDict[tuple[str, int], Exposures] = OrderedDict()
@@ -132,7 +132,7 @@ class Panels:
     def _looked_at(self, name: str, panel: Panel) -> OpenPanel:
         from alphaswarm.evaluation import Window
 
-        lineage, windows = self._lineages.settle(name, panel)
+        lineage, windows = self.lineages.settle(name, panel)
         if self._unsealed:
             whole = Window("in-sample", panel.dates[0], panel.dates[-1])
             return OpenPanel(name, lineage, panel, windows, whole, panel)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sqlalchemy import func, select
 
 from alphaswarm.core import Clock, EvidenceInvalid, Store
@@ -41,15 +42,15 @@ class Selection:
     reason: str
     finalists: int
 
-    def judged(self, panel_dates: np.ndarray[Any, np.dtype[np.datetime64]]) -> Window:
-        """The rows on which something is decided: those after the embargo."""
-        return self.window.after_embargo(panel_dates) if self.number == 1 else self.window
+    def judged(self, dates: NDArray[np.datetime64]) -> Window:
+        """The days of a panel with these dates on which something is decided: those after the embargo."""
+        return self.window.after_embargo(dates) if self.number == 1 else self.window
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON."""
         return {
             "number": self.number,
-            **self.window.to_dict(),
+            **_span(self.window),
             "opened": self.opened,
             "reason": self.reason,
             "finalists": self.finalists,
@@ -90,13 +91,36 @@ class Selections:
             return int(connection.execute(query).scalar_one())
 
     def forward_rows(self, opened: OpenPanel) -> slice:
-        """The rows of a panel after everything that was assigned so far and the embargo after it."""
+        """The unseen rows of a panel less the embargo at their begin."""
         from alphaswarm.evaluation.windows import EMBARGO_ROWS
 
-        ends = [opened.windows.vault.end, *(each.window.end for each in self.all(opened.lineage))]
+        rows = opened.panel.shape[0]
+        return slice(min(rows - self.unseen_rows(opened) + EMBARGO_ROWS, rows), rows)
+
+    def unseen_rows(self, opened: OpenPanel) -> int:
+        """How many rows of a panel lie after all of its windows; in an unsealed workspace none do."""
         days = opened.panel.dates.astype("datetime64[D]")
-        after = int(np.searchsorted(days, max(ends), "right"))
-        return slice(min(after + EMBARGO_ROWS, days.size), days.size)
+        ends = [opened.window.end, opened.windows.vault.end, *(each.window.end for each in self.all(opened.lineage))]
+        return int(days.size - np.searchsorted(days, max(ends), "right"))
+
+    def state(self, opened: OpenPanel) -> dict[str, Any]:
+        """All windows of a panel, what was sent to them and read of them, and what rows are left; plain JSON."""
+        rows = self.forward_rows(opened)
+        days = np.datetime_as_string(opened.panel.dates[rows], "D").tolist()
+        return {
+            "panel": opened.name,
+            "lineage": opened.lineage,
+            "sealed": opened.window.role == "search",
+            "search": _span(opened.window),
+            "selections": [each.to_dict() for each in self.all(opened.lineage)],
+            "vault": {**_span(opened.windows.vault), "reads": self.vault_reads(opened.lineage)},
+            "forward": {
+                "rows": len(days),
+                "start": days[0] if days else None,
+                "end": days[-1] if days else None,
+                "needed": LEAST_ROWS,
+            },
+        }
 
     def open(self, opened: OpenPanel, reason: str) -> Selection:
         """A new window on the forward rows, from now on the one that finalists are sent to; logged for ever.
@@ -134,3 +158,7 @@ class Selections:
         if not added:
             raise EvidenceInvalid(f"somebody else opened selection window {number} of {opened.lineage!r} just now")
         return Selection(number, Window("selection", first, last), str(row["opened"]), reason, 0)
+
+
+def _span(window: Window) -> dict[str, str]:
+    return {"start": str(window.start), "end": str(window.end)}

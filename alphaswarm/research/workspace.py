@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from alphaswarm.data import Catalog
     from alphaswarm.evaluation import Window, Windows
     from alphaswarm.evaluation.verdict import Verdict
+    from alphaswarm.research.selections import Selection
 
 __all__ = ["Workspace"]
 
@@ -151,6 +152,29 @@ class Workspace:
     def seen(self, name: str) -> Panel:
         """The rows of a panel up to the end of its `window`: what research may look at."""
         return self._panels.open(name).seen
+
+    def used_panels(self) -> list[str]:
+        """The names of all panels that were ever opened here: those that have windows."""
+        return self._panels.lineages.used()
+
+    def window_state(self, name: str) -> dict[str, Any]:
+        """All windows of a panel: what was sent to them and read of them, and the rows that nobody has seen yet."""
+        return self._panels.selections.state(self._panels.open(name))
+
+    def unseen_rows(self, name: str) -> int:
+        """How many rows of a panel lie after all of its windows."""
+        return self._panels.selections.unseen_rows(self._panels.open(name))
+
+    def open_window(self, name: str, reason: str) -> Selection:
+        """A new selection window on rows that nobody has seen: its K begins at 0, the old one judges no more.
+
+        Raises:
+            EvidenceInvalid: too few such rows, most were seen under another name, or nothing is sealed here.
+        """
+        opened = self._panels.open(name)
+        if self.unsealed:
+            raise EvidenceInvalid("this workspace was made unsealed: every row was seen, so no window can be opened")
+        return self._panels.selections.open(opened, kept_text("reason", reason))
 
     # Trials
 

@@ -55,3 +55,13 @@ def test_check_reports_and_changes_nothing(shell: Shell) -> None:
 def test_only_us431_is_fetched(shell: Shell) -> None:
     assert shell("data", "fetch", "us500").code == 2
     assert shell("data", "fetch", "nope").code == 2
+
+
+def test_bars_up_to_the_last_day_are_refused(shell: Shell, tiny: str, market_file: Path) -> None:
+    before = shell("data", "show", tiny, "--json").json
+    outcome = shell("data", "append", tiny, str(market_file))
+    assert outcome.code == 2
+    assert f"a day after the panel's last, {before['end']}" in outcome.err
+    assert shell("data", "show", tiny, "--json").json == before
+    assert before["unseen_rows"] is None  # it was not used yet
+    assert shell("data", "append", "absent", str(market_file)).code == 2
