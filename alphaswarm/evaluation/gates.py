@@ -36,6 +36,7 @@ __all__ = [
     "book_figures",
     "confirmation_gate",
     "deflated",
+    "distinct_gate",
     "economic_gates",
     "max_weight",
     "search_gates",
@@ -164,6 +165,28 @@ def search_gates(evidence: Mapping[str, Any], *, rows: int, n_trials: int, synth
         _same_sign(t, ranks_t),
         _agreement(evidence),
     ]
+
+
+def distinct_gate(stronger: str | None, correlation: float | None, *, kept: bool) -> GateResult:
+    """Tier 1 on search: a finalist moves with no stronger one of its run, and is among the five strongest.
+
+    Args:
+        stronger: the one that it moves with.
+        correlation: of their daily results without common risks, absolute.
+        kept: whether it is a finalist.
+    """
+    reason = "" if kept else f"{MAX_FINALISTS} stronger ones were, the most that one run may send"
+    if stronger is not None:
+        reason = f"it moves with the stronger {stronger}"
+    return GateResult(
+        name="distinct",
+        tier=1,
+        window="search",
+        value=correlation,
+        threshold=DISTINCT,
+        passed=kept,
+        reason=reason,
+    )
 
 
 def confirmation_gate(evidence_t: float | None, sign: int, k: int) -> GateResult:

@@ -7,7 +7,7 @@ from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from alphaswarm.evaluation.gates import MAX_FINALISTS, GateResult, Thresholds, all_passed
+from alphaswarm.evaluation.gates import GateResult, Thresholds, all_passed
 
 __all__ = ["Status", "Verdict", "search_status", "sentence"]
 
@@ -105,10 +105,10 @@ def sentence(
     t = f"evidence t {evidence.value or 0.0:+.2f}"
     if status == "rejected":
         if not evidence.passed:
-            return f"rejected: {t} is within reach of luck (hurdle {evidence.threshold:.2f} for {n_trials} trials)"
+            return f"rejected: {t} is within reach of luck (hurdle {evidence.threshold:.2f} for {_many(n_trials, 'trial')})"
         return f"rejected: {t}, but {told['residual_rank_ic'].reason}"
-    real = f"{t} beats the hurdle {evidence.threshold:.2f} of {n_trials} trials"
-    bets = f"{k} {'bet' if k == 1 else 'bets'}"
+    real = f"{t} beats the hurdle {evidence.threshold:.2f} of {_many(n_trials, 'trial')}"
+    bets = _many(k or 0, "bet")
     if status == "unconfirmed":
         return f"not confirmed: {real}, but it fails on rows that the search never saw ({bets} made there)"
     confirmed = f"statistically real: {real} and holds on rows that the search never saw ({bets} made there)"
@@ -117,6 +117,10 @@ def sentence(
         return f"{confirmed}; tradable on a biased panel {cost}" if biased else f"{confirmed}; tradable {cost}"
     failed = [_failure(gate) for gate in gates if gate.tier == 2 and not gate.passed]
     return f"{confirmed}; not tradable {cost}: {', '.join(failed)}"
+
+
+def _many(count: int, thing: str) -> str:
+    return f"{count} {thing}" if count == 1 else f"{count} {thing}s"
 
 
 _NAMES: Mapping[str, str] = {
@@ -141,20 +145,3 @@ def _failure(gate: GateResult) -> str:
         return f"{_NAMES[gate.name]} undefined"
     side = "over" if gate.name.startswith(("max_", "self_")) else "under"
     return f"{_NAMES[gate.name]} {gate.value:.2f} {side} {gate.threshold:g}"
-
-
-def crowded_out(stronger: str | None, correlation: float | None) -> GateResult:
-    """Why a candidate that passed on search is no finalist: it moves with a stronger one, or five were."""
-    if stronger is None:
-        reason = f"{MAX_FINALISTS} stronger ones were, the most that one run may send"
-    else:
-        reason = f"it moves with the stronger {stronger}"
-    return GateResult(
-        name="distinct",
-        tier=1,
-        window="search",
-        value=correlation,
-        threshold=None,
-        passed=False,
-        reason=reason,
-    )

@@ -21,6 +21,7 @@ from sqlalchemy import select
 
 from alphaswarm.core import Clock, EvidenceInvalid, SpecInvalid, Store, canonical_json
 from alphaswarm.core.spec import load_spec
+from alphaswarm.research.appraise import Appraiser, last_read
 from alphaswarm.research.examine import checked, factor_values
 from alphaswarm.research.finalists import Finalist, Finalists, finalist_key
 from alphaswarm.research.ledger import Ledger
@@ -28,23 +29,17 @@ from alphaswarm.research.multiplicity import Multiplicity
 from alphaswarm.research.panels import OpenPanel, Panels
 from alphaswarm.research.tables import insert_once, verdicts
 from alphaswarm.research.trial import Trial
-from alphaswarm.trading import ProportionalCosts
 
 if TYPE_CHECKING:
     from alphaswarm.backtest import Fill
     from alphaswarm.evaluation import Evaluator, FactorSeries
-    from alphaswarm.evaluation.capacity import Capacity
     from alphaswarm.evaluation.gates import GateResult, Thresholds
-    from alphaswarm.evaluation.known import KnownFormulas
     from alphaswarm.evaluation.verdict import Status, Verdict
     from alphaswarm.research.pool import Pool
-    from alphaswarm.trading import TradedNames
 
-__all__ = ["Judge", "last_read", "thresholds_in"]
+__all__ = ["Judge", "thresholds_in"]
 
 SETTINGS = "gates.yaml"
-# Rows after a model's cutoff from which figures on them alone are worth showing: a year.
-LEAST_AFTER = 252
 
 
 @dataclass(frozen=True)
@@ -104,14 +99,11 @@ class Judge:
         self._clock = clock
         self._panels = panels
         self._ledger = ledger
-        self._pool = pool
         self._finalists = Finalists(store, clock)
+        self._appraiser = Appraiser(panels, pool)
         self._directory = directory
         self._unsealed = unsealed
-        self._known: tuple[str, KnownFormulas] | None = None
-        self._liquid: tuple[str, TradedNames | None] | None = None
         self._evaluator: tuple[tuple[Any, ...], Evaluator] | None = None
-        self._after: tuple[tuple[Any, ...], Evaluator | None] | None = None
 
     def judge(
         self,
@@ -152,14 +144,14 @@ class Judge:
         case = _Case(opened, n_trials, number, thresholds_in(self._directory), run, last_read(cutoff))
         drafts = [self._on_search(case, trial) for trial in measured]
         if self._unsealed:
-            return self._keep([self._verdict(case, draft) for draft in drafts], run)
+            return self._keep(drafts, [self._verdict(case, draft) for draft in drafts], run)
         drafts = self._distinct(case, self._sendable(case, drafts))
         sent = self._send(case, drafts)
         found = []
         for draft in drafts:
             finalist = sent.get(finalist_key(opened.lineage, number, draft.entry))
             found.append(self._verdict(case, draft) if finalist is None else self._settled(opened, finalist))
-        return self._keep(found, run)
+        return self._keep(drafts, found, run)
 
     def of_run(self, run: str) -> list[Verdict]:
         """The verdicts that were kept for a run, in order."""
@@ -182,31 +174,10 @@ class Judge:
         gates = search_gates(figures, rows=rows, n_trials=case.n_trials, synthetic=synthetic)
         t = figures.get("evidence_t") or 0.0
         status = "in-sample" if self._unsealed else search_status(gates)
-        reported = {"after_cutoff": self._after_cutoff(case, trial)} if _by_model(trial) else {}
+        reported: dict[str, Any] = {}
+        if case.cutoff is not None and trial.source.startswith("llm"):
+            reported["after_cutoff"] = self._appraiser.after_cutoff(case.opened, trial, case.cutoff)
         return _Draft(trial, int(np.sign(t)), tuple(gates), status, reported)
-
-    def _after_cutoff(self, case: _Case, trial: Trial) -> dict[str, Any] | None:
-        """The headline figures on the rows that the model can't have read about; None of too few or unknown ones."""
-        from alphaswarm.evaluation import Evaluator, Window
-
-        opened, cutoff = case.opened, case.cutoff
-        if cutoff is None:
-            return None
-        key = (opened.panel.digest, cutoff, trial.horizon, trial.fill)
-        if self._after is None or self._after[0] != key:
-            days = opened.seen.dates[opened.window.rows(opened.seen.dates)].astype("datetime64[D]")
-            later = days[days > cutoff]
-            evaluator = None
-            if later.size >= LEAST_AFTER:
-                window = Window(opened.window.role, later[0], later[-1])
-                evaluator = Evaluator(opened.seen, window, horizon=trial.horizon, fill=_fill(trial))
-            self._after = (key, evaluator)
-        evaluator = self._after[1]
-        if evaluator is None:
-            return None
-        found = evaluator.evidence(factor_values(checked(trial.expression, opened.panel), opened.seen))
-        names = ("n_days", "rank_ic", "rank_ic_t", "evidence", "evidence_t", "sharpe")
-        return {"window": evaluator.window.to_dict(), **{name: getattr(found, name) for name in names}}
 
     def _sendable(self, case: _Case, drafts: Sequence[_Draft]) -> list[_Draft]:
         """Candidates whose label does not fit into the selection window can't be judged, and must not be counted."""
@@ -233,19 +204,20 @@ class Judge:
 
     def _distinct(self, case: _Case, drafts: Sequence[_Draft]) -> list[_Draft]:
         """Of the candidates keep as such those that differ, the strongest first."""
+        from alphaswarm.evaluation.gates import distinct_gate
         from alphaswarm.evaluation.pool import decorrelate
-        from alphaswarm.evaluation.verdict import crowded_out
 
         passed = sorted((draft for draft in drafts if draft.status is None), key=lambda draft: draft.trial.digest)
         results = [self._neutral(case.opened, draft.trial) for draft in passed]
         found = decorrelate(results, [_strength(draft) for draft in passed])
-        left: dict[str, _Draft] = {}
-        for place, rival in found.rivals.items():
-            draft = passed[place]
-            stronger = None if rival is None else passed[rival[0]].trial.expression
-            gate = crowded_out(stronger, None if rival is None else rival[1])
-            left[draft.trial.id] = replace(draft, gates=(*draft.gates, gate), status="redundant")
-        return [left.get(draft.trial.id, draft) for draft in drafts]
+        seen: dict[str, _Draft] = {}
+        for place, draft in enumerate(passed):
+            rival = found.rivals.get(place)
+            stronger, size = (None, None) if rival is None else (passed[rival[0]].trial.expression, rival[1])
+            gate = distinct_gate(stronger, size, kept=place in found.kept)
+            status: Status | None = None if gate.passed else "redundant"
+            seen[draft.trial.id] = replace(draft, gates=(*draft.gates, gate), status=status)
+        return [seen.get(draft.trial.id, draft) for draft in drafts]
 
     def _neutral(self, opened: OpenPanel, trial: Trial) -> NDArray[np.float64]:
         """Daily results without common risks, [D]."""
@@ -266,84 +238,16 @@ class Judge:
         new = [draft for key, draft in keys.items() if draft.status is None and key not in before]
         if not new:
             return before
-        together = self._multiplicity(case.opened)
+        with self._store.read() as connection:
+            together = Multiplicity.of(connection, case.opened.lineage, case.opened.days)
         entries = []
         for draft in new:
-            full = self._economics(case, draft, together)
+            gates, reported = self._appraiser.appraise(
+                case.opened, draft.trial, draft.sign, case.thresholds, n_trials=case.n_trials, together=together
+            )
+            full = replace(draft, gates=(*draft.gates, *gates), reported={**draft.reported, **reported})
             entries.append({**draft.entry, "body": self._verdict(case, full).model_dump(mode="json")})
         return before | self._finalists.send(case.opened.lineage, case.number, entries, case.run)
-
-    def _economics(self, case: _Case, draft: _Draft, together: Multiplicity) -> _Draft:
-        """A finalist with the gates of tier 2 on search and everything that is reported beside them."""
-        from alphaswarm.evaluation.gates import book_figures, deflated, economic_gates, max_weight
-
-        opened, trial, sign = case.opened, draft.trial, draft.sign
-        factor = factor_values(checked(trial.expression, opened.panel), opened.seen)
-        _, series = self._panels.evidence(opened, factor, trial.horizon, _fill(trial))
-        book = book_figures(series, sign, case.thresholds.cost_bp)
-        weight = max_weight(factor, trial.horizon, opened.window.rows(opened.seen.dates))
-        carried = self._capacity(case, factor, sign, series)
-        gates = economic_gates(
-            book,
-            case.thresholds,
-            n_trials=case.n_trials,
-            weight=weight,
-            capacity=carried.aum,
-            likeness=self._pool.likeness(opened, trial, factor, series),
-        )
-        nearest = self._known_formulas(opened).nearest(factor)
-        fitness = None if trial.fitness is None else sign * trial.fitness
-        reported = {
-            **draft.reported,
-            **together.report(),
-            "discovery": together.is_discovery((trial.digest, trial.horizon, trial.fill)),
-            "dsr_1T": deflated(book.gross, case.n_trials),
-            "dsr_empirical": deflated(book.gross, case.n_trials, together.sharpe_variance()),
-            "book": {
-                "sharpe": book.sharpe,
-                "net_sharpe": book.net_sharpe,
-                "breakeven_bp": book.breakeven_bp,
-                "turnover": book.turnover,
-                "max_weight": weight,
-            },
-            "capacity": carried.to_dict(),
-            "known": None if nearest is None else nearest.to_dict(),
-            "brain": _brain(book.sharpe, fitness, book.turnover, weight),
-        }
-        return replace(draft, gates=(*draft.gates, *gates), reported=reported)
-
-    def _capacity(self, case: _Case, factor: NDArray[np.float64], sign: int, series: FactorSeries) -> Capacity:
-        """The money at which impact halves the Sharpe ratio of the net result, on the search window."""
-        from alphaswarm.backtest import rank_weights, stagger
-        from alphaswarm.dsl import parse
-        from alphaswarm.evaluation.capacity import VOLATILITY_ROWS, capacity, liquidity
-        from alphaswarm.trading import TradedNames
-
-        seen = case.opened.seen
-        rows = np.flatnonzero(series.active) + case.opened.window.rows(seen.dates).start
-        if self._liquid is None or self._liquid[0] != case.opened.panel.digest:
-            volatility = factor_values(parse(f"ts_std(returns, {VOLATILITY_ROWS})"), seen)
-            self._liquid = (case.opened.panel.digest, liquidity(seen, volatility))
-        names = self._liquid[1]
-        if names is not None and names.dollar_volume is not None and names.volatility is not None:
-            names = TradedNames(dollar_volume=names.dollar_volume[rows], volatility=names.volatility[rows])
-        held = stagger(rank_weights(factor), series.horizon)
-        traded = np.abs(np.diff(held, axis=0, prepend=0.0))[rows]
-        cost = ProportionalCosts(case.thresholds.cost_bp).charge(series.turnover)
-        result = (sign * series.gross - cost)[series.active]
-        return capacity(traded, result, names, periods=series.periods)
-
-    def _multiplicity(self, opened: OpenPanel) -> Multiplicity:
-        with self._store.read() as connection:
-            return Multiplicity.of(connection, opened.lineage, opened.days)
-
-    def _known_formulas(self, opened: OpenPanel) -> KnownFormulas:
-        """Values of the published formulas; kept, since making them takes longer than everything else here."""
-        from alphaswarm.evaluation.known import KnownFormulas
-
-        if self._known is None or self._known[0] != opened.panel.digest:
-            self._known = (opened.panel.digest, KnownFormulas(opened.seen))
-        return self._known[1]
 
     # The selection window
 
@@ -419,14 +323,15 @@ class Judge:
         )
         return verdict if draft.status is None else _worded(verdict, opened, status, verdict.gates, None)
 
-    def _keep(self, found: Sequence[Verdict], run: str | None) -> list[Verdict]:
+    def _keep(self, drafts: Sequence[_Draft], found: Sequence[Verdict], run: str | None) -> list[Verdict]:
+        """Keep each verdict with the trial that was asked about: one that is recalled may name a twin's."""
         now = self._clock.now().isoformat()
         with self._store.write() as connection:
-            for verdict in found:
+            for draft, verdict in zip(drafts, found, strict=True):
                 body = canonical_json(verdict.model_dump(mode="json")).decode()
-                key = hashlib.sha256(canonical_json({"run": run, "verdict": body})).hexdigest()
-                row = {"key": key, "trial": verdict.trial, "run": run, "body": body, "created": now}
-                insert_once(connection, verdicts, row)
+                row = {"trial": draft.trial.id, "run": run, "body": body}
+                key = hashlib.sha256(canonical_json(row)).hexdigest()
+                insert_once(connection, verdicts, {**row, "key": key, "created": now})
         return list(found)
 
     def _read(self, where: Any) -> list[Verdict]:
@@ -476,17 +381,6 @@ def _worded(verdict: Verdict, opened: OpenPanel, status: Status, gates: Sequence
     )
 
 
-def _brain(sharpe: float | None, fitness: float | None, turnover: float | None, weight: float | None) -> dict[str, Any]:
-    """The submission tests of WorldQuant BRAIN for one day's delay, before costs: a label that decides nothing."""
-    tests = {
-        "sharpe": sharpe is not None and sharpe > 1.25,
-        "fitness": fitness is not None and fitness > 1.0,
-        "turnover": turnover is not None and 0.01 <= turnover <= 0.70,
-        "weight": weight is not None and weight < 0.10,
-    }
-    return {"sharpe": sharpe, "fitness": fitness, "tests": tests, "passed": all(tests.values())}
-
-
 def _strength(draft: _Draft) -> float:
     gate = next(gate for gate in draft.gates if gate.name == "evidence")
     return abs(gate.value or 0.0)
@@ -494,27 +388,6 @@ def _strength(draft: _Draft) -> float:
 
 def _fill(trial: Trial) -> Fill:
     return cast("Fill", trial.fill)
-
-
-def last_read(cutoff: str | None) -> np.datetime64 | None:
-    """The date that `cutoff` names.
-
-    Raises:
-        SpecInvalid: it names none.
-    """
-    if cutoff is None:
-        return None
-    try:
-        day: np.datetime64 = np.datetime64(cutoff, "D")
-    except ValueError:
-        day = np.datetime64("NaT")
-    if len(cutoff) != len("2024-06-30") or np.isnat(day):
-        raise SpecInvalid(f"the cutoff of a language model must be a date such as 2024-06-30, got {cutoff!r}")
-    return day
-
-
-def _by_model(trial: Trial) -> bool:
-    return trial.source.startswith("llm")
 
 
 def _is_synthetic(opened: OpenPanel) -> bool:

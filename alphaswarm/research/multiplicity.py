@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr
 from sqlalchemy import Connection, select
 
 from alphaswarm.research.daily import Daily
@@ -92,6 +91,8 @@ class Multiplicity:
         return float(ratios.var(ddof=1))
 
     def _discoveries(self) -> NDArray[np.bool_]:
+        from scipy.special import ndtr
+
         from alphaswarm.evaluation.multiple import bh_fdr
 
         # what has no evidence was tried all the same: it counts as a test that showed nothing

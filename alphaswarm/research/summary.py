@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["JUDGED", "summarise", "worth_judging"]
 
 # Outcomes of runs that ended by themselves; what was cut short is not judged.
-JUDGED = frozenset({"complete", "exhausted"})
+JUDGED = ("complete", "exhausted")
 NEAR_MISSES = 5
 _SHOWN = (
     "trial",

@@ -9,12 +9,13 @@ from alphaswarm.evaluation.gates import (
     GateResult,
     Thresholds,
     confirmation_gate,
+    distinct_gate,
     economic_gates,
     search_gates,
     selection_gates,
 )
 from alphaswarm.evaluation.sharpe import SharpeMoments
-from alphaswarm.evaluation.verdict import crowded_out, search_status, sentence
+from alphaswarm.evaluation.verdict import search_status, sentence
 
 REAL: dict[str, Any] = {
     "ic": 0.02,
@@ -82,8 +83,11 @@ def test_what_the_selection_window_decides() -> None:
 
 
 def test_who_is_crowded_out() -> None:
-    alike = [*gates(), crowded_out("cs_rank(close)", 0.91)]
-    assert words("redundant", alike) == "not sent to the selection window: it moves with the stronger cs_rank(close)"
-    assert crowded_out("cs_rank(close)", 0.91).value == 0.91
-    assert "5 stronger ones" in words("redundant", [*gates(), crowded_out(None, None)])
+    alike = distinct_gate("cs_rank(close)", 0.91, kept=False)
+    said = "not sent to the selection window: it moves with the stronger cs_rank(close)"
+    assert words("redundant", [*gates(), alike]) == said
+    assert (alike.value, alike.threshold, alike.passed) == (0.91, 0.7, False)
+    late = distinct_gate(None, None, kept=False)
+    assert "5 stronger ones" in words("redundant", [*gates(), late])
+    assert distinct_gate(None, None, kept=True).passed
     assert words("in-sample", gates()).startswith("in-sample: ")
