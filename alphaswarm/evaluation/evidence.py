@@ -59,7 +59,8 @@ class Evidence:
         breakeven_bp: mean gross result by mean turnover (entry included), in basis points.
         sharpe: of the gross result, annualised.
         net_sharpe: by cost in basis points.
-        fitness: ``sharpe * sqrt(abs(ann_return) / max(turnover, 0.125))``, as WorldQuant BRAIN scores alphas.
+        fitness: ``sharpe * sqrt(2 * abs(ann_return) / max(turnover, 0.125))``, as WorldQuant BRAIN scores
+            alphas: it divides results by half the book.
         ann_return: mean gross result times the rows of a year.
         max_drawdown: of the compounded result net of `cost_bp`, 0 or below.
         missing_returns: returns the book needed and the data did not have; each counted as 0.
@@ -170,7 +171,7 @@ def _drawdown(net: NDArray[np.float64]) -> float | None:
 def _fitness(sharpe: float | None, ann_return: float | None, turnover: float | None) -> float | None:
     if sharpe is None or ann_return is None or turnover is None:
         return None
-    return sharpe * math.sqrt(abs(ann_return) / max(turnover, LEAST_TURNOVER))
+    return sharpe * math.sqrt(2.0 * abs(ann_return) / max(turnover, LEAST_TURNOVER))
 
 
 def _monotonicity(means: Sequence[float | None]) -> float | None:

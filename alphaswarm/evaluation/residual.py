@@ -74,8 +74,8 @@ class Exposures:
         Raises:
             FieldNotFound: the panel has neither `returns` nor `close`.
         """
-        returns = _returns(panel)
-        market = _universe_mean(returns, panel.universe)
+        returns, universe = _returns(panel), np.ascontiguousarray(panel.universe)
+        market = _universe_mean(returns, universe)
         beta, volatility = _beta_and_volatility(returns, market, WINDOW, ENOUGH)
         styles = {"beta": beta, "volatility": np.log(volatility)}
         dollars = _dollar_volume(panel)
@@ -87,7 +87,7 @@ class Exposures:
         found = cls(
             dates=panel.dates,
             symbols=panel.symbols,
-            universe=panel.universe,
+            universe=universe,
             market=market,
             names=tuple(styles),
             styles=np.stack(list(styles.values())),
@@ -128,7 +128,8 @@ class Exposures:
         stop = first + stacked.shape[1]
         rows = np.arange(first, stop)
         refit = np.where(rows >= HISTORY, (rows - HISTORY) // REFIT, -1)
-        styles, universe = self.styles[:, first:stop], self.universe[first:stop]
+        # kernels are compiled once for each layout in memory: here always the same
+        styles, universe = np.ascontiguousarray(self.styles[:, first:stop]), self.universe[first:stop]
         return list(_residuals(stacked, styles, self.components, refit, universe, REGRESSION_NAMES))
 
     def per_risk(self, residual: NDArray[np.float64], first: int = 0) -> NDArray[np.float64]:

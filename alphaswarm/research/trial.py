@@ -71,7 +71,7 @@ class Trial(BaseModel):
     monotonicity: float | None = Field(None, description="rank correlation of a quantile's number and its mean")
     sharpe: float | None = Field(None, description="yearly, before costs")
     net_sharpe: dict[str, float | None] = Field({}, description="cost in basis points to yearly Sharpe ratio")
-    fitness: float | None = Field(None, description="sharpe * sqrt(abs(ann_return) / max(turnover, 0.125))")
+    fitness: float | None = Field(None, description="sharpe * sqrt(2 * abs(ann_return) / max(turnover, 0.125))")
     ann_return: float | None = None
     max_drawdown: float | None = None
     rank_autocorr: float | None = None

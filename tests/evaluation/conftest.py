@@ -37,6 +37,69 @@ def factor(market):
     return np.where(market.universe, values, np.nan)
 
 
+@pytest.fixture(scope="session")
+def wide():
+    """330 days by 75 names with common factors, gaps, a late start, a name that stands still, and a universe."""
+    rng = np.random.default_rng(21)
+    days, names = 330, 75
+    loadings = np.vstack([1 + 0.4 * rng.standard_normal(names), rng.standard_normal((6, names))])
+    factors = 0.008 * rng.standard_normal((days, 7)) * np.linspace(1, 0.4, 7)
+    risk = 0.01 * np.exp(0.4 * rng.standard_normal(names))
+    close = 20 * np.cumprod(1 + factors @ loadings + risk * rng.standard_t(4, (days, names)), axis=0)
+    volume = np.exp(10 + rng.standard_normal(names) + 0.3 * rng.standard_normal((days, names))).round()
+    close[:200, 4] = np.nan
+    close[100:200, 5] = 11.0
+    close[rng.random(close.shape) < 0.003] = np.nan
+    volume[40:60, 7] = np.nan
+    universe = rng.random(close.shape) < 0.98
+    universe[:, 8] = False
+    dates = np.datetime64("2020-01-01") + np.arange(days)
+    fields = {"close": close, "open": close * 1.001, "dollar_volume": close * volume}
+    return Panel.from_arrays(fields, dates, [f"W{i:02}" for i in range(names)], universe)
+
+
+def _residual_by_hand(panel, *labels):
+    """The residual of each label [T, N] date by date, with numpy's least squares and singular values only."""
+    close = panel["close"]
+    returns = np.full(close.shape, np.nan)
+    returns[1:] = close[1:] / close[:-1] - 1
+    members = np.where(panel.universe, returns, np.nan)
+    market = np.array([row[np.isfinite(row)].mean() if np.isfinite(row).any() else np.nan for row in members])
+    out, risk = [np.full(close.shape, np.nan) for _ in labels], np.full(close.shape, np.nan)
+    loadings = np.full((5, close.shape[1]), np.nan)
+    for t in range(252, close.shape[0]):
+        if (t - 252) % 21 == 0:
+            year = returns[t - 251 : t + 1]
+            loadings[:] = np.nan
+            often = np.flatnonzero((np.isfinite(year).sum(axis=0) >= 126) & (np.nanstd(year, axis=0) > 1e-12))
+            block = (year[:, often] - np.nanmean(year[:, often], axis=0)) / np.nanstd(year[:, often], axis=0)
+            loadings[:, often] = np.linalg.svd(np.nan_to_num(block), full_matrices=False)[2][:5]
+        columns = np.full((3, close.shape[1]), np.nan)
+        for i in range(close.shape[1]):
+            r, m, v = returns[t - 59 : t + 1, i], market[t - 59 : t + 1], panel["dollar_volume"][t - 59 : t + 1, i]
+            known = np.isfinite(r)
+            if known.sum() >= 30 and r[known].std() > 1e-12:
+                risk[t, i] = r[known].std(ddof=1)
+                market_move = m[known] - m[known].mean()
+                columns[:2, i] = market_move @ r[known] / (market_move @ market_move), math.log(risk[t, i])
+            if np.isfinite(v).sum() >= 30:
+                columns[2, i] = math.log(v[np.isfinite(v)].mean())
+        for label, residual in zip(labels, out, strict=True):
+            used = panel.universe[t] & np.isfinite(np.vstack([label[t], columns, loadings])).all(axis=0)
+            if used.sum() < 60:
+                continue
+            z = (columns[:, used].T - columns[:, used].mean(axis=1)) / columns[:, used].std(axis=1, ddof=1)
+            x = np.column_stack([np.ones(used.sum()), z, loadings[:, used].T])
+            residual[t, used] = label[t, used] - x @ np.linalg.lstsq(x, label[t, used], rcond=None)[0]
+    return *out, risk
+
+
+@pytest.fixture(scope="session")
+def residual_by_hand():
+    """``residual_by_hand(panel, *labels)``: the residual [T, N] of each, and the volatility of 60 rows."""
+    return _residual_by_hand
+
+
 def newey_west(series, horizon):
     series = series.dropna().to_numpy()
     n = len(series)

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from alphaswarm.backtest import rank_rows, rank_weights
+from alphaswarm.backtest import rank_rows, rank_weights, stagger
 from alphaswarm.evaluation import turnover
 from alphaswarm.evaluation.book import rank_book
 
@@ -35,6 +35,7 @@ def test_the_book_is_that_of_the_slow_loop(seed, tranches, ahead):
     earned[rng.random(earned.shape) < 0.05] = np.nan
     book = rank_book(rank_rows(factor), earned, tranches)
     gross, traded, active, missing = slow_book(factor, earned, tranches)
+    np.testing.assert_allclose(book.weights, stagger(rank_weights(factor), tranches)[ahead:], atol=1e-17)
     np.testing.assert_allclose(book.gross, gross, atol=1e-15)
     np.testing.assert_allclose(book.turnover, traded, atol=1e-14)
     np.testing.assert_array_equal(book.active, active)

@@ -2,10 +2,19 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.stats import rankdata, spearmanr
 
 from alphaswarm.backtest import rank_weights, stagger
 from alphaswarm.core import EvidenceInvalid, FieldNotFound, Panel, SpecInvalid
-from alphaswarm.evaluation import Evaluator, Window, rank_ic_series, turnover
+from alphaswarm.evaluation import (
+    DECAY_HORIZONS,
+    Evaluator,
+    Exposures,
+    Window,
+    newey_west_t,
+    rank_ic_series,
+    turnover,
+)
 from alphaswarm.evaluation.labels import forward_returns
 
 
@@ -184,3 +193,97 @@ def test_series_are_read_only(market, factor):
     series = Evaluator(market, window(market, 0, 120)).series(factor)
     for array in (series.ic, series.rank_ic, series.gross, series.decay[20], series.decision):
         assert not array.flags.writeable
+
+
+@pytest.fixture(scope="module")
+def reversal(wide):
+    close = wide["close"]
+    values = np.full(close.shape, np.nan)
+    values[5:] = -np.round(close[5:] / close[:-5] - 1, 2)
+    return np.where(wide.universe, values, np.nan)
+
+
+@pytest.mark.parametrize("horizon", [1, 5])
+def test_what_is_left_after_common_risks(wide, reversal, residual_by_hand, horizon):
+    stop = 325
+    series = Evaluator(wide, window(wide, 230, stop), horizon=horizon).series(reversal)
+    found = Evaluator(wide, window(wide, 230, stop), horizon=horizon).evidence(reversal)
+    seen = wide.head(stop)
+    residual, daily, risk = residual_by_hand(seen, forward_returns(seen, horizon), forward_returns(seen, 1))
+    book = stagger(rank_weights(reversal), horizon)
+    defined = 0
+    for row, day in enumerate(range(230, stop)):
+        both = np.isfinite(reversal[day]) & np.isfinite(residual[day])
+        if both.sum() < 30:
+            assert np.isnan([series.evidence[row], series.residual_rank_ic[row]]).all()
+            continue
+        defined += 1
+        ranks = rankdata(reversal[day, both])
+        expected = np.corrcoef(ranks, residual[day, both] / risk[day, both])[0, 1]
+        assert series.evidence[row] == pytest.approx(expected, abs=1e-9)
+        assert series.residual_rank_ic[row] == pytest.approx(spearmanr(ranks, residual[day, both])[0], abs=1e-9)
+    assert found.evidence_days == defined > 50
+    assert found.evidence == pytest.approx(np.nanmean(series.evidence))
+    assert found.evidence_t == newey_west_t(series.evidence, horizon=horizon)
+    assert found.residual_rank_ic_t == newey_west_t(series.residual_rank_ic, horizon=horizon)
+    earned = np.einsum("ti,ti->t", book[252 : stop - 2], np.nan_to_num(daily[252 : stop - 2]))
+    np.testing.assert_allclose(series.neutral[22:-2], earned, atol=1e-15)
+    assert np.isnan(series.neutral[:22]).all()
+    assert np.isnan(series.neutral[-2:]).all()
+
+
+def test_residuals_need_nothing_after_the_window(wide, reversal):
+    within = window(wide, 200, 300)
+    found = Evaluator(wide, within).evidence(reversal)
+    assert found.evidence is not None
+    assert Evaluator(damaged(wide, 300), within).evidence(reversal) == found
+    for rows in (300, 330):  # the same from those of the whole panel
+        shared = Exposures.of(wide.head(rows))
+        assert Evaluator(wide, within, exposures=shared).evidence(reversal) == found
+        assert Evaluator(wide, within, horizon=2, fill="open_t1", exposures=shared).exposures is shared
+
+
+def test_exposures_must_be_those_of_the_panel(wide, market):
+    within = window(wide, 200, 300)
+    for other in (market, wide.head(299)):
+        with pytest.raises(EvidenceInvalid, match="exposures must be those of the panel"):
+            Evaluator(wide, within, exposures=Exposures.of(other))
+
+
+def test_the_sign_turns_residual_evidence_too(wide, reversal):
+    evaluator = Evaluator(wide, window(wide, 0, 330))
+    up, down = evaluator.series(reversal), evaluator.series(-reversal)
+    for name in ("evidence", "residual_rank_ic", "neutral"):
+        np.testing.assert_allclose(getattr(down, name), -getattr(up, name), rtol=1e-12, atol=1e-18)
+
+
+def test_evidence_by_horizon(wide, reversal):
+    evaluator = Evaluator(wide, window(wide, 200, 330))
+    decay = evaluator.evidence_decay(reversal)
+    assert list(decay) == list(DECAY_HORIZONS)
+    for horizon, evidence in decay.items():
+        alone = Evaluator(wide, window(wide, 200, 330), horizon=horizon).series(reversal)
+        np.testing.assert_array_equal(alone.evidence, evidence)
+    assert evaluator.evidence_decay(-reversal)[10] == pytest.approx(-decay[10], nan_ok=True)
+    assert evaluator.evidence(reversal).evidence_t == newey_west_t(decay[5], horizon=5)
+
+
+def test_why_there_is_no_residual_evidence(wide, market, factor, reversal):
+    short = Evaluator(wide, window(wide, 0, 252)).evidence(reversal)
+    assert "252 rows of history" in short.missing["evidence"]
+    assert short.evidence is short.residual_rank_ic_t is None
+    assert short.evidence_days == 0
+    narrow = {name: values[:, :50] for name, values in wide.fields.items()}
+    few = Panel.from_arrays(narrow, wide.dates, wide.symbols[:50], wide.universe[:, :50])
+    assert "names enough" in Evaluator(few, window(wide, 0, 330)).evidence(reversal[:, :50]).missing["evidence"]
+    constant = Evaluator(wide, window(wide, 0, 330)).evidence(np.ones(wide.shape))
+    assert "names with a residual" in constant.missing["evidence"]
+    assert np.isnan(Evaluator(wide, window(wide, 0, 330)).series(np.ones(wide.shape)).evidence).all()
+    assert Evaluator(wide, window(wide, 0, 330)).evidence(reversal).missing == {}
+
+
+def test_an_exposure_left_out_is_named(wide, reversal):
+    bare = Panel.from_arrays({"close": wide["close"]}, wide.dates, wide.symbols, wide.universe)
+    found = Evaluator(bare, window(wide, 200, 330)).evidence(reversal)
+    assert found.evidence is not None
+    assert set(found.missing) == {"evidence.size"}

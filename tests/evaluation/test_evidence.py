@@ -6,9 +6,11 @@ from dataclasses import FrozenInstanceError
 
 import numpy as np
 import pytest
+from scipy.stats import spearmanr
 
 from alphaswarm.core import canonical_json
 from alphaswarm.evaluation import DECAY_HORIZONS, Evaluator, Window
+from alphaswarm.evaluation.evidence import _fitness, _monotonicity
 
 AGAIN = """
 import numpy as np
@@ -42,6 +44,19 @@ def test_it_is_plain_json_with_the_documented_keys(found):
     assert list(plain["net_sharpe"]) == ["0", "1", "2", "5", "10"]
     assert plain["net_sharpe"]["0"] == plain["sharpe"]
     assert plain["window"]["role"] == "search"
+
+
+def test_fitness_and_monotonicity_by_hand(found):
+    assert found.fitness == pytest.approx(
+        found.sharpe * (2 * abs(found.ann_return) / max(found.turnover, 0.125)) ** 0.5
+    )
+    assert found.monotonicity == pytest.approx(spearmanr(range(5), found.quantiles)[0])
+    # an alpha with a Sharpe ratio of 1.5 that earns 10 % on one side and trades 40 % a day
+    assert _fitness(1.5, 0.05, 0.4) == pytest.approx(0.75)
+    assert _fitness(1.5, 0.05, 0.01) == _fitness(1.5, 0.05, 0.125)
+    assert _monotonicity((1.0, 2.0, 3.0, 4.0, 9.0)) == 1
+    assert _monotonicity((1.0, None, 3.0)) is None
+    assert _monotonicity((1.0, 1.0, 1.0)) is None
 
 
 def test_costs_only_lower_the_sharpe(found):

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import pearsonr, spearmanr
+from scipy.stats import pearsonr, rankdata, spearmanr
 
 from alphaswarm.backtest import rank_rows
 from alphaswarm.core import EvidenceInvalid
 from alphaswarm.evaluation import ic_series, information_ratio, newey_west_lags, newey_west_t, rank_ic_series
-from alphaswarm.evaluation.ic import rank_correlation
+from alphaswarm.evaluation.ic import rank_correlation, rank_value_correlation
 
 
 def table(seed, ties=False, gaps=0.0, shape=(6, 50)):
@@ -29,6 +29,24 @@ def test_both_coefficients_are_those_of_scipy(seed, ties_a, ties_b, gaps_a, gaps
         both = np.isfinite(x) & np.isfinite(y)
         assert rank_ic_series(a, b, min_names=10)[row] == pytest.approx(spearmanr(x[both], y[both])[0], abs=1e-13)
         assert ic_series(a, b, min_names=10)[row] == pytest.approx(pearsonr(x[both], y[both])[0], abs=1e-13)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10_000), st.booleans(), st.sampled_from([0.0, 0.2]), st.sampled_from([0.0, 0.2]))
+def test_ranks_against_values_are_those_of_scipy(seed, ties, gaps_a, gaps_b):
+    a, b = table(seed, ties, gaps_a), table(seed + 1, gaps=gaps_b)
+    found = rank_value_correlation(rank_rows(a), b, min_names=10)
+    for row, (x, y) in enumerate(zip(a, b, strict=True)):
+        both = np.isfinite(x) & np.isfinite(y)
+        assert found[row] == pytest.approx(pearsonr(rankdata(x[both]), y[both])[0], abs=1e-13)
+
+
+def test_ranks_against_values_are_missing_where_rank_ics_are():
+    a, b = table(1, shape=(4, 35)), table(2, shape=(4, 35))
+    a[1, :6] = np.nan
+    a[2] = 0.3
+    b[3] = 0.0
+    assert np.isfinite(rank_value_correlation(rank_rows(a), b)).tolist() == [True, False, False, False]
 
 
 @pytest.mark.parametrize("series", [ic_series, rank_ic_series])

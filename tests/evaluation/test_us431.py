@@ -10,7 +10,7 @@ import pytest
 from alphaswarm.backtest import VectorEngine, rank_weights, stagger
 from alphaswarm.data import Catalog
 from alphaswarm.dsl import evaluate
-from alphaswarm.evaluation import Evaluator, Window, default_windows
+from alphaswarm.evaluation import Evaluator, Exposures, Window, default_windows, forward_returns
 from alphaswarm.trading import ProportionalCosts
 
 pytestmark = pytest.mark.net
@@ -114,6 +114,77 @@ def test_the_engine_and_the_evidence_tell_one_story(panel, search, factors):
         engine = VectorEngine(ProportionalCosts(bp)).run(panel.head(stop), book).metrics
         assert engine["sharpe"] == pytest.approx(found.net_sharpe[bp], abs=0.02)
         assert engine["turnover"] == pytest.approx(found.turnover, rel=0.02)
+
+
+# Formulas in the language, as the papers have them.
+FORMULAS = {
+    "wq009": "if_else(0 < ts_min(delta(close, 1), 5), delta(close, 1), "
+    "if_else(ts_max(delta(close, 1), 5) < 0, delta(close, 1), -delta(close, 1)))",
+    "wq019": "-sign((close - delay(close, 7)) + delta(close, 7)) * (1 + cs_rank(1 + ts_sum(returns, 250)))",
+    "wq034": "cs_rank((1 - cs_rank(ts_std(returns, 2) / ts_std(returns, 5))) + (1 - cs_rank(delta(close, 1))))",
+    "imax_20": "ts_argmax(close, 20)",
+    "lowvol_20": "-ts_std(returns, 20)",
+    "size_dv_20": "-ts_mean(dollar_volume, 20)",
+    "amihud_20": "ts_mean(abs(returns) / dollar_volume, 20)",
+}
+
+
+@pytest.fixture(scope="module")
+def judged(panel, search):
+    """``judged(name or values, horizon)``: the evidence on the search window."""
+    seen = panel.head(search.rows(panel.dates).stop)
+    exposures = Exposures.of(seen)
+    evaluators = {h: Evaluator(seen, search, horizon=h, exposures=exposures) for h in (1, 5)}
+
+    def judge(factor, horizon):
+        values = evaluate(FORMULAS[factor], seen) if isinstance(factor, str) else factor
+        return evaluators[horizon].evidence(values)
+
+    return judge
+
+
+@pytest.mark.parametrize(("name", "raw", "t"), [("wq019", 3.3, 6.1), ("imax_20", 2.0, 4.6)])
+def test_residuals_double_the_power(judged, name, raw, t):
+    found = judged(name, 5)
+    assert found.rank_ic_t == pytest.approx(raw, abs=0.06)
+    assert found.evidence_t == pytest.approx(t, abs=0.06)
+    assert found.residual_rank_ic_t > 2
+    assert found.evidence_days == 1510 - 6 - 252
+
+
+def test_ranks_of_residuals_see_skew_where_means_see_nothing(panel, judged):
+    found = judged("lowvol_20", 1)
+    assert found.residual_rank_ic_t == pytest.approx(10.6, abs=0.06)
+    assert found.evidence_t == pytest.approx(1.9, abs=0.06)
+    found = judged("amihud_20", 1)
+    assert found.residual_rank_ic_t == pytest.approx(-5.3, abs=0.06)
+    assert found.evidence_t == pytest.approx(-0.2, abs=0.06)
+    returns = pd.DataFrame(panel["returns"])
+    market = returns.mean(axis=1)
+    explained = returns.rolling(60).cov(market).pow(2).div(market.rolling(60).var(), axis=0)
+    own = -np.sqrt(returns.rolling(60).var() - explained).to_numpy()
+    found = judged(own, 1)
+    assert found.residual_rank_ic_t == pytest.approx(10.1, abs=0.06)
+    assert found.evidence_t == pytest.approx(1.1, abs=0.06)
+
+
+def test_who_passes_the_tests_of_brain_before_costs(judged):
+    passed = {name for name in FORMULAS if (judged(name, 5).sharpe or 0) > 1.25 and judged(name, 5).fitness > 1}
+    assert passed == {"size_dv_20", "amihud_20", "wq009"}
+    assert abs(judged("size_dv_20", 5).evidence_t) < 1  # survivors were small: nothing is left of it
+    assert judged("wq009", 5).evidence_t > 3.34
+
+
+def test_exposures_take_a_second_at_most(panel, search):
+    seen = panel.head(search.rows(panel.dates).stop)
+    Exposures.of(seen)
+    spent = []
+    for _ in range(3):
+        start = time.process_time()
+        exposures = Exposures.of(seen)
+        exposures.residuals([forward_returns(seen, 1), forward_returns(seen, 5)])
+        spent.append(time.process_time() - start)
+    assert np.min(spent) < 1
 
 
 def test_a_factor_is_judged_in_a_quarter_of_a_second(panel, search, factors):
