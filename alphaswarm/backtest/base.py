@@ -116,14 +116,14 @@ class BaseBacktestEngine(ABC):
         """The loop in which the agent of `context` decides.
 
         Raises:
-            SpecInvalid: there is no agent, or the engine takes none.
+            WeightsInvalid: there is no agent.
+            SpecInvalid: the engine takes none.
         """
         agent: WeightAgent | None = (context or {}).get(AGENT)
-        if agent is None or not self.supports_rl_injection:
-            raise SpecInvalid(
-                f"a backtest needs weights, or an agent as context[{AGENT!r}] for an engine that takes one; "
-                f"got {'none' if agent is None else f'one that engine {self.name!r} does not take'}"
-            )
+        if agent is None:
+            raise WeightsInvalid(f"a backtest needs weights [T, N], or an agent as context[{AGENT!r}]; got neither")
+        if not self.supports_rl_injection:
+            raise SpecInvalid(f"engine {self.name!r} lets no agent decide; give it weights")
         session = self.start(panel)
         weights = np.zeros(panel.shape[1])
         equity = session.result().capital

@@ -34,7 +34,8 @@ def rank_weights(factor: ArrayLike, *, min_names: int = MIN_NAMES) -> NDArray[np
 def weights_of_ranks(ranked: RankedRows, *, min_names: int = MIN_NAMES) -> NDArray[np.float64]:
     """`rank_weights` of a factor that is ranked already."""
     middle = 0.5 * (ranked.count[:, None] + 1.0)
-    centred: NDArray[np.float64] = np.nan_to_num(ranked.ranks - middle, nan=0.0)
+    centred = np.asarray(ranked.ranks - middle, np.float64)
+    centred[np.isnan(centred)] = 0.0
     gross = np.abs(centred).sum(axis=1)
     gross[(ranked.count < min_names) | (gross == 0.0)] = np.inf
     centred /= gross[:, None]

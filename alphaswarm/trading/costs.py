@@ -27,6 +27,7 @@ __all__ = [
     "SquareRootImpact",
     "SumOfCosts",
     "TradedNames",
+    "largest",
 ]
 
 BASIS_POINT = 1e-4
@@ -234,6 +235,19 @@ class SumOfCosts:
         for part in self.parts:
             total += part.charge(traded, names)
         return total
+
+
+def largest(costs: Costs, names: TradedNames) -> Array | None:
+    """The largest value that `costs` let an engine trade in each name [..., N]; None where they set no cap.
+
+    Raises:
+        DataInvalid: a cap is set and the dollar volume of the names is not given.
+    """
+    if isinstance(costs, SquareRootImpact):
+        return costs.largest(names)
+    inner = costs.parts if isinstance(costs, SumOfCosts) else (costs.costs,) if isinstance(costs, MinimumFee) else ()
+    caps = [cap for cap in (largest(part, names) for part in inner) if cap is not None]
+    return np.minimum.reduce(caps) if caps else None
 
 
 def _positive(model: object, *figures: str) -> None:

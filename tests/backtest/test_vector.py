@@ -215,7 +215,7 @@ def test_many_strategies_are_each_alone():
     rng = np.random.default_rng(5)
     panel = make_panel(np.exp(np.cumsum(rng.normal(0, 0.02, (20, 4)), axis=0)))
     weights = rng.normal(0, 0.3, (3, 20, 4))
-    together = VectorEngine().run(panel, weights)
+    together = VectorEngine().run(panel, weights, positions=True)
     assert together.equity.shape == (3, 20)
     assert len(together) == 3
     for one, alone in zip(together, (VectorEngine().run(panel, w) for w in weights), strict=True):
@@ -276,7 +276,7 @@ def test_what_is_asked_must_make_sense():
         VectorEngine(fill="close")
     with pytest.raises(WeightsInvalid, match="shape"):
         VectorEngine().run(panel, weights[:2])
-    with pytest.raises(WeightsInvalid, match="none"):
+    with pytest.raises(WeightsInvalid, match="neither"):
         VectorEngine().run(panel)
     with pytest.raises(DataInvalid, match="exactly one"):
         VectorEngine().run(panel, weights, returns=weights)
