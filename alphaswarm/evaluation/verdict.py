@@ -105,7 +105,8 @@ def sentence(
     t = f"evidence t {evidence.value or 0.0:+.2f}"
     if status == "rejected":
         if not evidence.passed:
-            return f"rejected: {t} is within reach of luck (hurdle {evidence.threshold:.2f} for {_many(n_trials, 'trial')})"
+            least = f"{evidence.threshold:.2f} for {_many(n_trials, 'trial')}"
+            return f"rejected: {t} is within reach of luck (hurdle {least})"
         return f"rejected: {t}, but {told['residual_rank_ic'].reason}"
     real = f"{t} beats the hurdle {evidence.threshold:.2f} of {_many(n_trials, 'trial')}"
     bets = _many(k or 0, "bet")
