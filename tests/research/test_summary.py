@@ -10,8 +10,10 @@ import pytest
 
 from alphaswarm.core import EvidenceInvalid, ExpressionError
 from alphaswarm.evaluation import hurdle
+from alphaswarm.evaluation.gates import GateResult, Thresholds
+from alphaswarm.evaluation.verdict import Verdict
 from alphaswarm.research import Run, Trial, TrialWindow, Workspace
-from alphaswarm.research.summary import NEAR_MISSES, summarise
+from alphaswarm.research.summary import NEAR_MISSES, summarise, worth_judging
 
 RUN = Run(
     id="r0007",
@@ -61,11 +63,92 @@ def test_finalists_are_over_the_hurdle_of_all_trials_ever() -> None:
     assert [row["trial"] for row in body["candidates"]] == [row.id for row in given]
     assert [row["trial"] for row in body["candidates"] if row["recalled"]] == ["old"]
     assert body["counts"] == {
-        "proposed": 16, "recalled": 1, "invalid": 1, "refused": 1, "evaluated": 14, "finalists": 2, "accepted": 0
+        "proposed": 16, "recalled": 1, "invalid": 1, "refused": 1, "evaluated": 14, "beat": 2, "finalists": 2,
+        "bets": 0, "confirmed": 0, "accepted": 0, "tradable": 0,
     }  # fmt: skip
     assert (body["trials"], body["trials_total"], body["hurdle"], body["accepted"]) == (15, 60, least, [])
     assert body["warnings"] == ["survivors"]
-    assert body["verdict"] == "search evidence only, not judged: 16 proposed, 2 with |RankIC t| >= 3.34 (N = 60)"
+    assert body["verdict"] == "search evidence only, not judged: 16 tried, 2 beat the hurdle 3.34 (N = 60)"
+    assert body["statistic"] == "rank_ic_t"
+
+
+def test_residual_evidence_is_what_counts_where_there_is_any() -> None:
+    given = [
+        trial("ranks", 9.0, evidence_t=1.0),
+        trial("means", 1.0, evidence_t=-5.0),
+        trial("without", 4.0, evidence_t=None),
+    ]
+    body = summarise(RUN, given, trials_total=60).body
+    assert [row["trial"] for row in body["finalists"]] == ["means", "without"]
+    assert body["statistic"] == "evidence_t"
+    assert body["finalists"][0]["evidence_t"] == -5.0
+    assert [one.id for one in worth_judging(given, 60)] == ["means", "without", "ranks"]
+    many = [trial(f"t{number}", None, evidence_t=number / 10) for number in range(60)]
+    assert [one.id for one in worth_judging(many, 60)][-1] == f"t{59 - 26 - NEAR_MISSES + 1}"
+
+
+def verdict(name: str, status: str, *, k: int | None = None, tradable: bool = False, words: str = "") -> Verdict:
+    return Verdict(
+        expression=name,
+        digest=name,
+        panel="p",
+        panel_digest="d",
+        lineage="p",
+        horizon=5,
+        fill="close_t1",
+        sign=1,
+        status=status,
+        tradable=tradable,
+        words=words or status,
+        gates=[
+            GateResult(name="evidence", tier=1, window="search", value=5.0, threshold=3.3, passed=status != "rejected")
+        ],
+        reported={"book": {"breakeven_bp": float(len(name))}, "known": {"label": f"known: {name}"}} if k else {},
+        thresholds=Thresholds(),
+        n_trials=60,
+        k=k,
+        trial=name,
+    )
+
+
+def test_the_top_line_says_how_far_the_candidates_came() -> None:
+    given = [trial(name, None, evidence_t=t) for name, t in (("abcd", 6.0), ("ab", 5.0), ("b", 4.0), ("c", 1.0))]
+    judged = [
+        verdict("abcd", "confirmed", k=2),
+        verdict("ab", "unconfirmed", k=2),
+        verdict("b", "redundant"),
+        verdict("c", "rejected"),
+    ]
+    ended = RUN.model_copy(update={"outcome": "complete"})
+    body = summarise(ended, given, trials_total=60, verdicts=judged).body
+    assert body["verdict"] == (
+        "4 tried, 3 beat the hurdle, 2 bets, 1 confirmed, 0 tradable at 5 bp (best break-even 4.0 bp in search)"
+    )
+    assert [body["counts"][name] for name in ("beat", "bets", "confirmed", "accepted", "tradable")] == [3, 2, 1, 1, 0]
+    assert body["bets"] == ["abcd", "ab"]
+    assert [(row["expression"], row["digest"], row["known"], row["k"]) for row in body["accepted"]] == [
+        ("abcd", "abcd", "known: abcd", 2)
+    ]
+    assert [row["verdict"] for row in body["finalists"]] == ["confirmed", "unconfirmed", "redundant"]
+    assert [(row["trial"], row["failed"]) for row in body["near_misses"]] == [("c", ["evidence"])]
+    assert len(body["verdicts"]) == 4
+
+    pays = verdict("abcd", "confirmed", k=2, tradable=True, words="real; tradable on a biased panel at 5 bp")
+    line = summarise(ended, given, trials_total=60, verdicts=[pays, *judged[1:]]).body["verdict"]
+    assert "1 confirmed, 1 tradable on a biased panel at 5 bp" in line
+
+
+@pytest.mark.parametrize("status", ["too short", "in-sample"])
+def test_what_can_not_be_judged_says_why(status: str) -> None:
+    body = summarise(RUN, [trial("a", 9.0)], trials_total=60, verdicts=[verdict("a", status)]).body
+    assert body["verdict"] == f"1 tried, 1 beat the hurdle 3.34; {status}"
+
+
+def test_a_run_that_measured_nothing_was_judged_all_the_same() -> None:
+    ended = RUN.model_copy(update={"outcome": "exhausted"})
+    bad = trial("bad", None, status="invalid", reason="DSL_SYNTAX")
+    line = summarise(ended, [bad], trials_total=1).body["verdict"]
+    assert line == "1 tried, 0 beat the hurdle, 0 bets, 0 confirmed, 0 tradable at 5 bp"
 
 
 def test_equals_stand_in_the_order_of_their_expressions() -> None:
