@@ -128,8 +128,8 @@ class Exposures:
         stop = first + stacked.shape[1]
         rows = np.arange(first, stop)
         refit = np.where(rows >= HISTORY, (rows - HISTORY) // REFIT, -1)
-        # kernels are compiled once for each layout in memory: here always the same
-        styles, universe = np.ascontiguousarray(self.styles[:, first:stop]), self.universe[first:stop]
+        # a copy, since kernels are compiled anew for another layout in memory
+        styles, universe = np.array(self.styles[:, first:stop]), self.universe[first:stop]
         return list(_residuals(stacked, styles, self.components, refit, universe, REGRESSION_NAMES))
 
     def per_risk(self, residual: NDArray[np.float64], first: int = 0) -> NDArray[np.float64]:
