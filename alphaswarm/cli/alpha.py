@@ -51,11 +51,11 @@ def validate(
     as_json: JsonOption = False,
 ) -> None:
     """Parse and check an expression; nothing is evaluated and nothing is counted."""
-    from alphaswarm.dsl import check, translate
+    from alphaswarm.dsl import translate
 
     held = open_catalog(workspace).open(panel) if panel else None
-    translation = translate(expression, dialect)
-    body = _described(check(translation.expr, held), held, translation.notes)
+    translation = translate(expression, dialect, held)
+    body = _described(translation.expr, held, translation.notes)
     if as_json:
         print_json(body)
         return
@@ -96,10 +96,9 @@ def build(
 ) -> None:
     """Run a factor program, in a process that can reach nothing, and print the expression it builds."""
     from alphaswarm.dsl import build as run
-    from alphaswarm.dsl import check
 
     held = open_catalog(workspace).open(panel) if panel else None
-    built = check(run(read_program(program)), held)
+    built = run(read_program(program), held)
     if as_json:
         print_json(_described(built, held))
     else:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from alphaswarm.core.errors import ExpressionError, ProgramError, Reason
+from alphaswarm.core.panel import Panel
 from alphaswarm.dsl.boxed import Box, Outcome, run_boxed
 from alphaswarm.dsl.expr import Expr
 from alphaswarm.dsl.hints import instead_of
@@ -36,7 +37,7 @@ _TABLE = {
 }
 
 
-def build(program: str) -> Expr:
+def build(program: str, panel: Panel | None = None) -> Expr:
     """Run `program` in a box and read what it assigned to ``alpha``.
 
     Args:
@@ -44,6 +45,7 @@ def build(program: str) -> Expr:
             field or group, every operator a function, ``+ - * / ** < <= > >= == !=`` work on expressions and
             ``& | ~`` stand for ``and or not``. It may assign names, loop over lists and ranges, branch on numbers,
             and define functions.
+        panel: what the expression shall be evaluated on, see `check`.
 
     Returns:
         The checked expression.
@@ -69,10 +71,10 @@ def build(program: str) -> Expr:
         "max_depth": MAX_DEPTH,
         "max_bytes": MAX_BYTES,
     }
-    return _read(program, run_boxed(_WORKER, payload, BOX, ["RestrictedPython"]))
+    return _read(program, run_boxed(_WORKER, payload, BOX, ["RestrictedPython"]), panel)
 
 
-def _read(program: str, outcome: Outcome) -> Expr:
+def _read(program: str, outcome: Outcome, panel: Panel | None) -> Expr:
     """The expression in an answer; nothing in it is trusted."""
     answer = outcome.answer
     if answer is None:
@@ -86,11 +88,11 @@ def _read(program: str, outcome: Outcome) -> Expr:
         reason = _KINDS.get(str(answer.get("kind")), Reason.DSL_PROGRAM)
         _refuse(program, message, _whole(answer.get("line")), _whole(answer.get("column")) or 1, reason, hint)
     try:
-        return parse(text)
+        return parse(text, panel=panel)
     except ExpressionError as error:
-        line = _line(answer.get("places"), error.column)
+        line, column = _place(answer.get("places"), error.column)
         shown = _plain(text[max(0, error.column - 1) :], 40)
-        _refuse(program, f"{error.message} (where alpha says {shown})", line, 1, error.reason, error.hint)
+        _refuse(program, f"{error.message} (where alpha says {shown})", line, column, error.reason, error.hint)
 
 
 def _refuse(program: str, message: str, line: int, column: int, reason: Reason, hint: str = "") -> NoReturn:
@@ -109,12 +111,12 @@ def _plain(value: object, width: int) -> str:
     return "".join(sign if sign.isprintable() else " " for sign in shown)
 
 
-def _line(places: Any, column: int) -> int:
-    """The line of the part that starts last before or at `column`."""
-    best = (0, 0)
+def _place(places: Any, column: int) -> tuple[int, int]:
+    """Line and column in the program of the part that starts last before or at `column` of its result."""
+    best = (0, 0, 1)
     for place in places if isinstance(places, list) else ():
-        if isinstance(place, list) and len(place) == 2:
-            start, line = _whole(place[0]), _whole(place[1])
-            if start <= column and start >= best[0]:
-                best = (start, line)
-    return best[1]
+        if isinstance(place, list) and len(place) == 3:
+            start, line, there = map(_whole, place)
+            if best[0] <= start <= column:
+                best = (start, line, there or 1)
+    return best[1:]

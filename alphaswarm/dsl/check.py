@@ -28,7 +28,7 @@ from alphaswarm.dsl.limits import MAX_BYTES, MAX_DEPTH, MAX_LOOKBACK, MAX_NODES,
 from alphaswarm.dsl.operators import OPERATORS
 from alphaswarm.dsl.signature import Operator, Slot, SlotKind
 
-__all__ = ["Fault", "bind", "call_fault", "check", "label_fault", "whole_fault"]
+__all__ = ["Fault", "Source", "bind", "call_fault", "check", "label_fault", "whole_fault"]
 
 _SMALLER = "use a smaller formula"
 _LISTED = 40  # names that a message lists; a panel may hold thousands
@@ -48,18 +48,27 @@ class Fault:
     option: str = ""
 
 
-def check(expr: Expr, panel: Panel | None = None) -> Expr:
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The text that a tree was read from, in whatever dialect; `columns` says where each node first begins in it."""
+
+    text: str
+    columns: Mapping[Expr, int]
+
+
+def check(expr: Expr, panel: Panel | None = None, source: Source | None = None) -> Expr:
     """Hold `expr` to every rule, and to the fields and groups of `panel` where one is given.
 
     Args:
         expr: any tree; one that came from `parse` keeps the rules that need no panel already.
         panel: the panel it shall be evaluated on. A missing ``returns`` passes where there is a ``close``.
+        source: what it was read from, for errors to point into.
 
     Returns:
         `expr` itself.
 
     Raises:
-        ExpressionError: the first broken rule, with the column in ``str(expr)``.
+        ExpressionError: the first broken rule, with the column in the source, or in ``str(expr)`` without one.
         UnknownField: the panel lacks a field or group (an `ExpressionError` and a `FieldNotFound`).
 
     What is sound but mixes units is no error: `warnings_of` names it.
@@ -73,15 +82,15 @@ def check(expr: Expr, panel: Panel | None = None) -> Expr:
         else:
             fault = label_fault(node.name)
         if fault:
-            _refuse(expr, node, fault)
+            _refuse(expr, node, fault, source)
     fault = whole_fault(expr)
     if fault:
-        _refuse(expr, expr, fault)
+        _refuse(expr, expr, fault, source)
     if panel is not None:
-        _check_names(expr, panel)
+        _check_names(expr, panel, source)
         fault = _cost_fault(bind(expr, panel), panel.shape)
         if fault:
-            _refuse(expr, expr, fault)
+            _refuse(expr, expr, fault, source)
     return expr
 
 
@@ -258,24 +267,35 @@ def _constant_fault(operator: Operator, args: Sequence[Expr]) -> Fault | None:
     return None
 
 
-def _check_names(expr: Expr, panel: Panel) -> None:
+def _check_names(expr: Expr, panel: Panel, source: Source | None) -> None:
+    """Refuse the first name that the panel lacks, in the order of the text."""
     offered = list(panel.fields)
     if "close" in panel.fields and "returns" not in panel.fields:
         offered.append("returns")
-    for name in expr.fields:
-        if name not in offered:
-            hint = near(name, offered) or "use a field that it offers"
-            if name in panel.groups:
-                hint = "it is a group and stands in a group slot only"
-            if name in OPERATORS:
-                hint = f"it is an operator: write {OPERATORS[name].signature}"
-            message = f"the panel has no field {name!r}; it offers {_listed(offered)}"
-            _refuse(expr, field(name), Fault(message, Reason.DSL_FIELD, hint), missing=True)
-    for node in expr.walk():
-        if node.kind == "group" and node.name not in panel.groups:
-            message = f"the panel has no group {node.name!r}; it offers {_listed(panel.groups)}"
-            hint = near(node.name, panel.groups) or "use a group that it offers, or cs_* over the whole day"
-            _refuse(expr, node, Fault(message, Reason.DSL_FIELD, hint), missing=True)
+    lacking = {
+        node: _lacking(node.name, node.kind, offered, panel)
+        for node in expr.walk()
+        if (node.kind == "field" and node.name not in offered)
+        or (node.kind == "group" and node.name not in panel.groups)
+    }
+    if lacking:
+        columns = source.columns if source else {node: at for (node, index), at in render(expr)[1].items() if index < 0}
+        first = min(lacking, key=lambda node: (columns.get(node, 1), node.name))
+        _refuse(expr, first, lacking[first], source, missing=True)
+
+
+def _lacking(name: str, kind: str, offered: list[str], panel: Panel) -> Fault:
+    names = offered if kind == "field" else list(panel.groups)
+    message = f"the panel has no {kind} {name!r}; it offers {_listed(names)}"
+    if kind == "group":
+        hint = near(name, names) or "use a group that it offers, or cs_* over the whole day"
+    elif name in OPERATORS:
+        hint = f"it is an operator: write {OPERATORS[name].signature}"
+    elif name in panel.groups:
+        hint = "it is a group and stands in a group slot only"
+    else:
+        hint = near(name, names) or "use a field that it offers"
+    return Fault(message, Reason.DSL_FIELD, hint)
 
 
 def _listed(names: Iterable[str]) -> str:
@@ -284,7 +304,12 @@ def _listed(names: Iterable[str]) -> str:
     return (", ".join(listed[:_LISTED]) or "none") + more
 
 
-def _refuse(expr: Expr, node: Expr, fault: Fault, *, missing: bool = False) -> NoReturn:
-    text, columns = render(expr)
+def _refuse(expr: Expr, node: Expr, fault: Fault, source: Source | None, *, missing: bool = False) -> NoReturn:
+    if source is None:
+        text, places = render(expr)
+        column = places[node, fault.index]
+    else:
+        at = node.args[fault.index] if fault.index >= 0 else node
+        text, column = source.text, source.columns.get(at, 1)
     error = UnknownField if missing else ExpressionError
-    raise error(fault.message, text=text, column=columns[node, fault.index], reason=fault.reason, hint=fault.hint)
+    raise error(fault.message, text=text, column=column, reason=fault.reason, hint=fault.hint)

@@ -91,8 +91,8 @@ def evaluate(
         if value is not None and value < 1:
             raise DataInvalid(f"{name} must be at least 1, got {value}", Reason.ARGUMENT_INVALID)
     batch = [expr] if isinstance(expr, Expr | str) else list(expr)
-    trees = [parse(one) if isinstance(one, str) else one for one in batch]
-    roots = [bind(check(tree, panel), panel) for tree in trees]
+    trees = [parse(one, panel=panel) if isinstance(one, str) else check(one, panel) for one in batch]
+    roots = [bind(tree, panel) for tree in trees]
     if engine == "numba":
         from alphaswarm.dsl.kernels.engine import evaluate_batch  # numba takes a moment to load
 

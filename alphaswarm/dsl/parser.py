@@ -17,7 +17,8 @@ from dataclasses import dataclass, field
 from typing import NoReturn
 
 from alphaswarm.core.errors import ExpressionError, Reason, near
-from alphaswarm.dsl.check import Fault, call_fault, label_fault, whole_fault
+from alphaswarm.core.panel import Panel
+from alphaswarm.dsl.check import Fault, Source, call_fault, check, label_fault, whole_fault
 from alphaswarm.dsl.dialects import NATIVE, Dialect, Infix, Word, dialect_of
 from alphaswarm.dsl.dialects.binding import INTEGER, Operand, bind, shortened, written
 from alphaswarm.dsl.expr import KEYWORDS, NAME, Expr, count_of, group, number, number_text, plain_call
@@ -34,21 +35,23 @@ _SMALLER = "use a smaller formula"
 _CHOICE = 0.5  # how tightly ``c ? x : y`` binds: looser than every operator, tighter than a bracket
 
 
-def parse(text: str, dialect: str = "native") -> Expr:
-    """Read a formula and hold it to every rule that needs no panel.
+def parse(text: str, dialect: str = "native", panel: Panel | None = None) -> Expr:
+    """Read a formula and hold it to every rule, to those that need a panel where one is given.
 
     Args:
         text: the formula, ASCII, at most 4,096 bytes.
         dialect: whose names it uses: "native" (the table of operators itself), "worldquant" or "qlib".
+        panel: what it shall be evaluated on, see `check`.
 
     Returns:
         The interned expression: equal formulas give the same object, and ``parse(str(e)) is e``.
 
     Raises:
         ExpressionError: the first fault, with its column in `text`, its `Reason` and what would be valid.
+        UnknownField: the panel lacks a field or group (an `ExpressionError` and a `FieldNotFound`).
         UnknownName: no such dialect.
     """
-    return _Reader(text, dialect_of(dialect)).read()
+    return _Reader(text, dialect_of(dialect)).read(panel)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,14 +69,14 @@ class Translation:
     dialect: str
 
 
-def translate(text: str, dialect: str) -> Translation:
+def translate(text: str, dialect: str, panel: Panel | None = None) -> Translation:
     """`parse`, with a note of every choice.
 
     Raises:
         The errors of `parse`.
     """
     reader = _Reader(text, dialect_of(dialect))
-    expr = reader.read()
+    expr = reader.read(panel)
     used = frozenset(node.op for node in expr.walk())
     return Translation(expr, tuple(dict.fromkeys([*reader.notes, *reader.dialect.notes_on(used)])), dialect)
 
@@ -105,11 +108,13 @@ class _Reader:
         dialect: Dialect,
         given: Sequence[Token] | None = None,
         bound: Mapping[str, Operand] | None = None,
+        columns: dict[Expr, int] | None = None,
     ) -> None:
         self.text = text
         self.dialect = dialect
         self.tokens = tokens(text, dialect.lexicon) if given is None else given
         self.bound = bound
+        self.columns: dict[Expr, int] = {} if columns is None else columns  # where each node first begins
         self.notes: list[str] = []
         self.place = 0
         self.operands: list[Operand] = []
@@ -118,15 +123,15 @@ class _Reader:
         self.brackets = 0
         self.nodes = 0
 
-    def read(self) -> Expr:
-        """The whole text as one expression."""
+    def read(self, panel: Panel | None = None) -> Expr:
+        """The whole text as one expression, which `panel` can carry."""
         if self.tokens[0].kind is TokenKind.END:
             self.refuse(1, "an expression names at least one field, got no text", hint="as in close")
         expr = self.read_part().node
         fault = whole_fault(expr)
         if fault:
             self.refuse(1, fault.message, fault.reason, hint=fault.hint)
-        return expr
+        return expr if panel is None else check(expr, panel, Source(self.text, self.columns))
 
     def read_part(self) -> Operand:
         """All tokens as one operand, which may be a part of an expression."""
@@ -216,6 +221,11 @@ class _Reader:
     def leaf(self, node: Expr, column: int, literal: str = "") -> None:
         """Take a leaf: `push` has made sure that it is not too deep."""
         self.count(column)
+        self.put(node, column, literal)
+
+    def put(self, node: Expr, column: int, literal: str = "") -> None:
+        """Take a finished operand."""
+        self.columns.setdefault(node, column)
         self.operands.append(Operand(node, column, literal))
 
     def name(self, token: Token) -> None:
@@ -391,7 +401,7 @@ class _Reader:
         """Make the node of a finished operator or call."""
         self.above -= 1
         parts = self.take_positional_options(entry, operator, parts)
-        args = tuple(self.as_slot(operator, index, part.node) for index, part in enumerate(parts))
+        args = tuple(self.as_slot(operator, index, part) for index, part in enumerate(parts))
         fault = call_fault(operator, args, entry.options) or self.written_fault(operator, parts)
         if fault:
             at = entry.columns[fault.option] if fault.option else entry.column
@@ -401,10 +411,11 @@ class _Reader:
         if operator.expands is not None:
             target, source = operator.expands
             self.count(entry.column)
+            self.columns.setdefault(field_node(source), entry.column)
             node = plain_call(target, (field_node(source), *args), options)
         else:
             node = plain_call(operator.name, args, options)
-        self.operands.append(Operand(self.within_caps(node, entry.column), column))
+        self.put(self.within_caps(node, entry.column), column)
         if self.bound is not None:
             self.operands[-1] = shortened(self.operands[-1])
 
@@ -441,7 +452,7 @@ class _Reader:
             read_as = "" if word.native == word.signature else f" is {word.native}"
             self.notes.append(f"{word.signature}{read_as}: {word.note}")
         given = [token._replace(column=column) for token in word.tokens]
-        reader = _Reader(self.text, NATIVE, given, bound)
+        reader = _Reader(self.text, NATIVE, given, bound, self.columns)
         try:
             node = reader.read_part().node
         except ExpressionError as error:
@@ -450,7 +461,7 @@ class _Reader:
             raise ExpressionError(
                 error.message, text=self.text, column=error.column, reason=error.reason, hint=hint
             ) from None
-        self.operands.append(Operand(self.within_caps(node, column), column))
+        self.put(self.within_caps(node, column), column)
 
     def take_positional_options(self, entry: _Open, operator: Operator, parts: list[Operand]) -> list[Operand]:
         """Move literals behind the slots to the options that may be given by place."""
@@ -466,10 +477,15 @@ class _Reader:
             entry.columns[option.name] = part.column
         return parts[:least]
 
-    def as_slot(self, operator: Operator, index: int, node: Expr) -> Expr:
+    def as_slot(self, operator: Operator, index: int, part: Operand) -> Expr:
         """A bare name in a group slot is a group."""
-        is_group = operator.slot(index).kind is SlotKind.GROUP and node.kind == "field"
-        return group(node.name) if is_group else node
+        if operator.slot(index).kind is not SlotKind.GROUP or part.node.kind != "field":
+            return part.node
+        if self.columns.get(part.node) == part.column:  # it is no field here
+            del self.columns[part.node]
+        node = group(part.node.name)
+        self.columns.setdefault(node, part.column)
+        return node
 
     def written_fault(self, operator: Operator, parts: list[Operand]) -> Fault | None:
         """An integer slot takes digits, not a number that happens to be whole."""

@@ -85,6 +85,7 @@ class _Run:
     """Where the one program of this process stands, and what it may use."""
 
     line = 1
+    place = (0, 0)  # line and column of the operator that is being applied
     steps = 0
     operators: ClassVar[dict[str, dict[str, Any]]] = {}
     max_nodes = 0
@@ -109,8 +110,8 @@ def place() -> int:
 
 
 def work(payload: dict[str, Any]) -> dict[str, Any]:
-    """Run ``payload["source"]``; the text of its ``alpha`` with the lines that its parts come from, or an error."""
-    _Run.line, _Run.steps, _Run.operators = 1, 0, payload["operators"]
+    """Run ``payload["source"]``; the text of its ``alpha`` with the places that its parts come from, or an error."""
+    _Run.line, _Run.place, _Run.steps, _Run.operators = 1, (0, 0), 0, payload["operators"]
     _Run.max_nodes, _Run.max_depth = payload["max_nodes"], payload["max_depth"]
     depth, trace = sys.getrecursionlimit(), sys.gettrace()
     try:
@@ -128,15 +129,11 @@ def work(payload: dict[str, Any]) -> dict[str, Any]:
 
 
 def _described(error: Exception) -> dict[str, Any]:
+    line, column = _Run.place if _Run.place[0] else (_Run.line, 0)
     if isinstance(error, _Refused):
-        message, kind, unknown = str(error), error.kind, error.unknown
-        return {
-            "error": message,
-            "kind": kind,
-            "line": error.line or _Run.line,
-            "column": error.column,
-            "unknown": unknown,
-        }
+        if error.line:
+            line, column = error.line, error.column
+        return {"error": str(error), "kind": error.kind, "line": line, "column": column, "unknown": error.unknown}
     if isinstance(error, MemoryError):
         message, kind = "the program needs more memory than it may use", "large"
     elif isinstance(error, RecursionError):
@@ -144,7 +141,7 @@ def _described(error: Exception) -> dict[str, Any]:
     else:
         kind = "name" if isinstance(error, NameError) else "value"
         message = f"{type(error).__name__}: {error}"
-    return {"error": message, "kind": kind, "line": _Run.line, "column": 0, "unknown": ""}
+    return {"error": message, "kind": kind, "line": line, "column": column, "unknown": ""}
 
 
 # -- reading ---------------------------------------------------------------------------------------------
@@ -156,16 +153,26 @@ def _compiled(source: str) -> tuple[Any, dict[str, Any]]:
     from RestrictedPython.transformer import RestrictingNodeTransformer
 
     class Policy(RestrictingNodeTransformer):
-        """RestrictedPython's rules, and every binary operator through `_binary`."""
+        """RestrictedPython's rules, and every call of what is given and every binary operator through `_placed`."""
 
         def visit_BinOp(self, node: ast.BinOp) -> ast.AST:  # noqa: N802  the visitor's own names
             self.node_contents_visit(node)
             sign = ast.Constant(type(node.op).__name__)
-            made = ast.Call(ast.Name("_binary_", ast.Load()), [sign, node.left, node.right], [])
-            return ast.fix_missing_locations(ast.copy_location(made, node))
+            return placed(node, [ast.Name("_binary_", ast.Load()), sign, node.left, node.right], [])
+
+        def visit_Call(self, node: ast.Call) -> Any:  # noqa: N802
+            made = super().visit_Call(node)
+            by_name = isinstance(node.func, ast.Name) and node.func.id not in own
+            return placed(node, [node.func, *node.args], node.keywords) if by_name else made
+
+    def placed(node: ast.expr, args: list[ast.expr], keywords: list[ast.keyword]) -> ast.AST:
+        where = [ast.Constant(node.lineno), ast.Constant(node.col_offset + 1)]
+        made = ast.Call(ast.Name("_placed_", ast.Load()), [*where, *args], keywords)
+        return ast.fix_missing_locations(ast.copy_location(made, node))
 
     try:
         tree = ast.parse(source, SOURCE)
+        own = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
         scope = _scope(_checked(tree))
         result = compile_restricted_exec(tree, SOURCE, policy=Policy)
     except SyntaxError as error:
@@ -297,6 +304,7 @@ def _scope(names: Iterable[str]) -> dict[str, Any]:
         "__builtins__": {},
         "__name__": "program",
         "_binary_": _binary,
+        "_placed_": _placed,
         "_inplacevar_": lambda sign, x, y: _binary(_SIGNS[sign], x, y),
         "_getattr_": _attribute,
         "_getitem_": _item,
@@ -324,13 +332,14 @@ def _watch(scope: dict[str, Any], frame: FrameType, _event: str) -> Any:
 class Expression:
     """A part of the formula: an operator on parts and numbers, or a field. It offers no way back to Python."""
 
-    __slots__ = ("args", "depth", "line", "name", "nodes", "operator", "options")
+    __slots__ = ("args", "depth", "name", "nodes", "operator", "options", "place")
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, name: str, args: tuple[Any, ...] | None = None, options: dict[str, Any] | None = None) -> None:
         _Run.step()
         self.name, self.operator = name, args is not None
-        self.args, self.options, self.line = args or (), options or {}, _Run.line
+        self.args, self.options = args or (), options or {}
+        self.place = _Run.place if _Run.place[0] else (_Run.line, 0)
         parts = [part for part in self.args if isinstance(part, Expression)]
         self.nodes: int = 1 + len(self.args) - len(parts) + sum(part.nodes for part in parts)
         self.depth: int = 1 + max((part.depth for part in parts), default=int(bool(self.args)))
@@ -417,6 +426,14 @@ class _Either(_Operator):
         if any(isinstance(one, Expression) for one in given) or not given:
             return _applied(self.name, given, options)
         return _checked_value(self.plain(*given))
+
+
+def _placed(line: int, column: int, function: Callable[..., Any], /, *args: Any, **options: Any) -> Any:
+    """``function(*args, **options)``, which stands at this place of the program; the place stays where it fails."""
+    before, _Run.place = _Run.place, (line, column)
+    made = function(*args, **options)
+    _Run.place = before
+    return made
 
 
 def _binary(sign: str, x: Any, y: Any) -> Any:
@@ -539,12 +556,12 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
 
 
 def _result(alpha: Any, max_bytes: int) -> dict[str, Any]:
-    """The text of `alpha`, and which line each part of it comes from."""
+    """The text of `alpha`, and which line and column each part of it comes from."""
     if not isinstance(alpha, Expression):
         what = "it was never assigned" if alpha is None else f"got {type(alpha).__name__}"
         raise _Refused(f"a program must assign an expression to alpha, {what}")
     parts: list[str] = []
-    places: list[tuple[int, int]] = []
+    places: list[tuple[int, int, int]] = []
     column = 1
     stack: list[Any] = [(alpha, 0)]
     while stack:
@@ -553,7 +570,7 @@ def _result(alpha: Any, max_bytes: int) -> dict[str, Any]:
             node, least = item
             if isinstance(node, Expression):
                 if node.operator:
-                    places.append((column, node.line))
+                    places.append((column, *node.place))
                 stack.extend(reversed(_pieces(node, least)))
             else:
                 text = repr(node)
@@ -562,7 +579,7 @@ def _result(alpha: Any, max_bytes: int) -> dict[str, Any]:
         parts.append(item)
         column += len(item)
         if column > max_bytes + 1:
-            raise _Refused(f"an expression has at most {max_bytes} bytes when written out", "large", alpha.line)
+            raise _Refused(f"an expression has at most {max_bytes} bytes when written out", "large", *alpha.place)
     return {"text": "".join(parts), "places": places}
 
 

@@ -49,7 +49,5 @@ def daily_rank_ic(
 
     if labels.shape != panel.shape:
         raise DataInvalid(f"labels must have the panel's shape {panel.shape}, got {labels.shape}")
-    trees = [parse(one) if isinstance(one, str) else one for one in exprs]
-    return rank_ic_batch(
-        [bind(check(tree, panel), panel) for tree in trees], panel, labels, dtype, threads, memory_limit
-    )
+    trees = [parse(one, panel=panel) if isinstance(one, str) else check(one, panel) for one in exprs]
+    return rank_ic_batch([bind(tree, panel) for tree in trees], panel, labels, dtype, threads, memory_limit)

@@ -167,9 +167,9 @@ def checked(text: str, panel: Panel, dialect: str = "native") -> Expr:
     Raises:
         ExpressionError: it is none (as `FieldNotFound` too where the panel lacks a field).
     """
-    from alphaswarm.dsl import check, parse
+    from alphaswarm.dsl import parse
 
-    return check(parse(text, dialect), panel)
+    return parse(text, dialect, panel)
 
 
 def factor_values(expression: Expr, panel: Panel) -> NDArray[np.float64]:

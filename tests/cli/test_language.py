@@ -90,6 +90,8 @@ def test_a_refusal_in_a_dialect_points_into_the_text_and_is_counted(shell: Shell
     assert "Ref($close, -1)" in refused.err
     lacking = shell("alpha", "evaluate", "Mean($vwap, 5)", "--dialect", "qlib", "--panel", tiny, "--json")
     assert lacking.code == 2
+    assert lacking.json["error"]["expression"] == "Mean($vwap, 5)"
+    assert lacking.json["error"]["column"] == 6
     unknown = shell("alpha", "evaluate", "close", "--dialect", "klingon", "--panel", tiny)
     assert unknown.code == 2
     assert "native, qlib, worldquant" in unknown.err

@@ -1,8 +1,9 @@
 """From a program's text to a checked expression, through the box."""
 
+import numpy as np
 import pytest
 
-from alphaswarm.core import ExpressionError, ProgramError, Reason
+from alphaswarm.core import ExpressionError, Panel, ProgramError, Reason
 from alphaswarm.dsl import build, parse
 from alphaswarm.dsl.limits import MAX_PROGRAM
 
@@ -31,6 +32,27 @@ def test_an_error_points_into_the_program():
     assert (error.reason, error.line) == (Reason.DSL_NAME, 2)
     assert str(error) == "DSL_NAME in line 2: there is no operator 'ts_meen'; did you mean 'ts_mean'?"
     assert error.pointed().splitlines()[1] == "  alpha = ts_meen(x, 5)"
+
+
+@pytest.mark.parametrize(
+    ("program", "line", "column"),
+    [
+        ("x = close\nalpha = 1 + ts_meen(x, 5)", 2, 13),
+        ("alpha = cs_rank(close) + ts_mean(close, 0)", 1, 26),
+        ("alpha = cs_rank(close) + ts_mean(close, [0])", 1, 26),
+        ("def f(x):\n    return 2 * ts_mean(x,\n        delay(x, 0))\nalpha = close + f(close)", 3, 9),
+        ("alpha = sum([delta(close, d) for d in (2, 0)])", 1, 14),
+        ("alpha = close * (1 / 0)", 1, 18),
+        ("alpha = close\nfor i in range(99):\n    alpha = alpha + close", 3, 13),
+        ("alpha = 2 * ts_mean(clse, 5)", 1, 13),
+    ],
+)
+def test_a_fault_is_found_where_its_operator_stands(program, line, column):
+    close = Panel.from_arrays({"close": np.ones((2, 1))}, np.datetime64("2020-01-01") + np.arange(2), ["s"])
+    with pytest.raises(ProgramError) as caught:
+        build(program, close)
+    assert (caught.value.line, caught.value.column) == (line, column)
+    assert caught.value.pointed().splitlines()[2] == " " * (column + 1) + "^"
 
 
 def test_a_syntax_error_has_its_column():

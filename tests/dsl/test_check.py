@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from alphaswarm.core import ExpressionError, FieldNotFound, Panel, Reason, UnknownField
-from alphaswarm.dsl import bind, call, check, field, group, number, parse
+from alphaswarm.dsl import bind, call, check, field, group, number, parse, translate
 from alphaswarm.dsl.operators import OPERATORS
 from alphaswarm.dsl.signature import SlotKind
 
@@ -176,9 +176,9 @@ def test_caps_of_built_trees():
 
 def test_fields_that_the_panel_lacks_are_named():
     with pytest.raises(UnknownField) as caught:
-        check(parse("close + vwap * volum"), panel_of("close", "volume"))
+        check(parse("close + volum * vwap"), panel_of("close", "volume"))
     error = caught.value
-    assert (error.reason, error.column) == (Reason.DSL_FIELD, 16)
+    assert (error.reason, error.column) == (Reason.DSL_FIELD, 9)
     assert "no field 'volum'" in error.message
     assert "close, volume, returns" in error.message
     assert error.hint == "did you mean 'volume'?"
@@ -214,3 +214,50 @@ def test_returns_come_from_close_where_the_panel_has_none():
     assert bind(close, panel_of("close")) is close
     with pytest.raises(UnknownField):
         check(expr, panel_of("volume"))
+
+
+# What only a panel can refuse is found in the text that was written, whatever it is written in.
+@pytest.mark.parametrize(
+    ("dialect", "text", "at"),
+    [
+        ("native", "cs_rank(  clse )", "clse"),
+        ("native", "cs_rank(\tclose)\n + clse", "clse"),
+        ("native", "clse + open + clse", "clse"),
+        ("native", "open + clse", "open"),
+        ("native", "group_mean(close, volum) + volum", "volum"),
+        ("native", "group_mean( close,volume )", "volume"),
+        ("native", "close +  adv( 20 )", "adv"),
+        ("qlib", "Ref($close, 1) +  Mean( $vwap , 5 )", "$vwap"),
+        ("qlib", "Mean($vwap, 5) + Ref($clse, 1)", "$vwap"),
+        ("qlib", "Rsquare($clos, 5)", "$clos"),
+        ("worldquant", "  rank( adv20 ) + vwap", "adv20"),
+        ("worldquant", "rank(close) + IndNeutralize(close, IndClass.industry)", "IndClass"),
+        ("worldquant", "Close > 0 ? Open : 1", "Open"),
+    ],
+)
+def test_what_a_panel_lacks_is_shown_in_the_text(dialect, text, at):
+    for read in (parse, translate):
+        with pytest.raises(UnknownField) as caught:
+            read(text, dialect, panel_of("close", "volume"))
+        error = caught.value
+        assert error.text == text
+        assert error.column == text.index(at) + 1
+
+
+def test_a_name_of_a_group_that_stands_as_a_field_is_shown_as_one():
+    with pytest.raises(UnknownField, match="it is a group") as caught:
+        parse("group_mean(close, sector) + sector", panel=panel_of("close"))
+    assert caught.value.column == 29
+
+
+def test_what_costs_too_much_is_told_with_the_text():
+    text = " + ".join(f"Corr($close, $volume, {d})" for d in range(490, 505))
+    wide = Panel.from_arrays(
+        {name: np.ones((300, 1000)) for name in ("close", "volume")},
+        np.datetime64("2020-01-01") + np.arange(300),
+        [f"s{n}" for n in range(1000)],
+    )
+    with pytest.raises(ExpressionError, match="cells x window") as caught:
+        parse(text, "qlib", wide)
+    assert (caught.value.text, caught.value.column) == (text, 1)
+    assert parse("$close", "qlib", wide) is parse("close")

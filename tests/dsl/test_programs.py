@@ -91,10 +91,10 @@ def test_builds(source, expression):
         assert text == str(parse(expression))
 
 
-def test_text_is_minimal_and_places_name_lines():
+def test_text_is_minimal_and_places_are_those_of_the_program():
     answer = run("x = close + 1\ny = ts_mean(x,\n  5)\nalpha = y / x")
     assert answer["text"] == "ts_mean(close + 1, 5) / (close + 1)"
-    assert [tuple(place) for place in answer["places"]] == [(1, 4), (1, 2), (9, 1), (25, 1)]
+    assert [tuple(place) for place in answer["places"]] == [(1, 4, 9), (1, 2, 5), (9, 1, 5), (25, 1, 5)]
 
 
 @pytest.mark.parametrize(

@@ -116,13 +116,13 @@ async def get(
 
 def _key(workspace: Workspace, expression: str, panel: str | None, horizon: int, cost_bp: float) -> str:
     """The id under which the result will be stored, so that a handle outlives this process."""
-    from alphaswarm.dsl import check, parse
+    from alphaswarm.dsl import parse
     from alphaswarm.research.backtests import backtest_key
 
     name = known_panel(workspace, panel)
     held = workspace.panel(name)
     try:
-        digest = check(parse(expression), held).digest
+        digest = parse(expression, panel=held).digest
     except (ExpressionError, FieldNotFound):
         # The job refuses it, after counting the trial; its id is never asked for.
         return hashlib.sha256(canonical_json([expression, name, horizon, cost_bp])).hexdigest()
