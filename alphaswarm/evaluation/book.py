@@ -45,13 +45,14 @@ def rank_book(ranked: RankedRows, earned: NDArray[np.float64], tranches: int) ->
     """
     book = stagger(weights_of_ranks(ranked), tranches)
     ahead = book.shape[0] - earned.shape[0]
-    change = book.copy()
-    change[1:] -= book[:-1]
-    traded = np.abs(change[ahead:])
+    traded = book[ahead:].copy()
+    traded[max(0, 1 - ahead) :] -= book[max(0, ahead - 1) : -1]
+    np.abs(traded, out=traded)
     turned = traded.sum(axis=1)
     held = book[ahead:]
-    gross = np.einsum("ti,ti->t", held, np.nan_to_num(earned, nan=0.0))
-    missing = ((held != 0.0) & np.isnan(earned)).sum(axis=1)
+    unknown = np.isnan(earned)
+    gross = np.einsum("ti,ti->t", held, np.where(unknown, 0.0, earned))
+    missing = ((held != 0.0) & unknown).sum(axis=1)
     return RankBook(held, traded, gross, turned, (turned > 0.0) | held.any(axis=1), missing)
 
 

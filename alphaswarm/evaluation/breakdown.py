@@ -187,31 +187,38 @@ def _ranks_within(
     beside: Floats,
     out: Floats,
 ) -> None:
-    days = codes.shape[0]
-    groups = max(1, codes.max() + 1)
-    rank = np.empty(groups, np.int64)
-    level = np.empty(groups, np.int64)
+    days, names = codes.shape
+    rank = np.empty(max(1, codes.max() + 1), np.int64)
+    level = np.zeros(rank.size, np.int64)
+    group = np.empty(names, np.int32)
     for t in range(days):
         rank[:] = 0
-        level[:] = 0
+        for i in range(names):
+            group[i] = codes[t, i] if np.isfinite(beside[t, i]) else -1
         k = 0
         while k < count[t]:
-            stop = k
+            stop = k + 1
             while stop < count[t] and tie[t, stop] == tie[t, k]:
-                i = order[t, stop]
-                if codes[t, i] >= 0 and np.isfinite(beside[t, i]):
-                    level[codes[t, i]] += 1  # equal values of one group
                 stop += 1
-            for place in range(k, stop):
-                i = order[t, place]
-                if codes[t, i] >= 0 and np.isfinite(beside[t, i]):
-                    g = codes[t, i]
-                    out[t, i] = rank[g] + 0.5 * (level[g] + 1)
-            for place in range(k, stop):
-                g = codes[t, order[t, place]]
+            if stop == k + 1:
+                g = group[order[t, k]]
                 if g >= 0:
-                    rank[g] += level[g]
-                    level[g] = 0
+                    rank[g] += 1
+                    out[t, order[t, k]] = rank[g]
+            else:  # equal values share the average rank within their group
+                for place in range(k, stop):
+                    g = group[order[t, place]]
+                    if g >= 0:
+                        level[g] += 1
+                for place in range(k, stop):
+                    g = group[order[t, place]]
+                    if g >= 0:
+                        out[t, order[t, place]] = rank[g] + 0.5 * (level[g] + 1)
+                for place in range(k, stop):
+                    g = group[order[t, place]]
+                    if g >= 0:
+                        rank[g] += level[g]
+                        level[g] = 0
             k = stop
 
 

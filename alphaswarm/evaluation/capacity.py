@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from alphaswarm.backtest import metrics
 from alphaswarm.core import EvidenceInvalid, Panel
+from alphaswarm.core.jit import jit
 from alphaswarm.evaluation.series import FactorSeries
 from alphaswarm.trading import COST_CURVE_BP, SquareRootImpact, TradedNames
 
@@ -146,17 +147,14 @@ def capacity(
     if names is None or names.dollar_volume is None:
         return none("the panel has no dollar volume")
     costs = model.charge(traded, names)  # of every name, at a capital of 1
-    known = np.isfinite(costs)
-    total = float(traded.sum())
-    covered = float(traded[known].sum()) / total if total > 0.0 else None
+    daily, total, known, squares = _totals(costs, traded, names.dollar_volume)
+    covered = known / total if total > 0.0 else None
     if not covered:
         return none("nothing is traded whose dollar volume and volatility are known", covered)
     before = metrics.sharpe(result, periods)
     if before is None or before <= 0.0:
         return none("the book earns nothing before impact", covered)
-    daily = np.where(known, costs, 0.0).sum(axis=1)
-    shares = np.divide(traded**2, names.dollar_volume, out=np.zeros_like(traded), where=known & (traded > 0.0))
-    average = float(shares.sum()) / float(traded[known].sum())  # per unit of capital
+    average = squares / known  # share of the day's volume by unit of capital
     impact_aum = _halving(result, daily) if daily.any() else None
     volume_aum = model.cap / average
     aum = volume_aum if impact_aum is None else min(impact_aum, volume_aum)
@@ -171,6 +169,23 @@ def capacity(
         coefficient=model.coefficient,
         cap=model.cap,
     )
+
+
+@jit
+def _totals(costs: Floats, traded: Floats, volume: Floats) -> tuple[Floats, float, float, float]:
+    """Known costs by day [D]; what was traded, what of it at known costs, the sum of its squares by volume."""
+    daily = np.zeros(traded.shape[0])
+    total = 0.0
+    known = 0.0
+    squares = 0.0
+    for d in range(traded.shape[0]):
+        for i in range(traded.shape[1]):
+            total += traded[d, i]
+            if traded[d, i] > 0.0 and np.isfinite(costs[d, i]):
+                daily[d] += costs[d, i]
+                known += traded[d, i]
+                squares += traded[d, i] * (traded[d, i] / volume[d, i])
+    return daily, total, known, squares
 
 
 def _halving(result: Floats, daily: Floats) -> float:
@@ -188,14 +203,22 @@ def _halving(result: Floats, daily: Floats) -> float:
     return float(s**2)
 
 
+@jit
 def _trailing_mean(values: Floats, rows: int) -> Floats:
-    """Mean of the finite values above 0 of the last `rows` rows [T, N]; NaN with fewer than half of them."""
-    good = values > 0.0
-    filled = np.where(good, values, 0.0)
-    total = np.zeros_like(filled)
-    count = np.zeros(values.shape, np.int64)
-    for lag in range(min(rows, values.shape[0])):  # no running sum: large days must not leave rounding behind
-        total[lag:] += filled[: values.shape[0] - lag]
-        count[lag:] += good[: values.shape[0] - lag]
-    mean: Floats = np.divide(total, count, out=np.full(values.shape, np.nan), where=2 * count >= rows)
-    return mean
+    """Mean of the values above 0 of the last `rows` rows [T, N]; NaN with fewer than half of them."""
+    days, names = values.shape
+    out = np.full((days, names), np.nan)
+    total = np.empty(names)
+    count = np.empty(names)
+    for t in range(days):
+        total[:] = 0.0
+        count[:] = 0.0
+        for s in range(max(0, t - rows + 1), t + 1):  # no running sum: large days must leave no rounding behind
+            for i in range(names):
+                good = values[s, i] > 0.0
+                total[i] += values[s, i] if good else 0.0
+                count[i] += 1.0 if good else 0.0
+        for i in range(names):
+            if 2.0 * count[i] >= rows:
+                out[t, i] = total[i] / count[i]
+    return out

@@ -76,20 +76,6 @@ class ExposureSet:
             codes = np.where(np.isnan(columns[place]), -1, codes)
         return cls((*given, *arrays), columns, np.ascontiguousarray(codes, np.int32), bool(given))
 
-    @classmethod
-    def join(cls, sets: Sequence[ExposureSet]) -> ExposureSet:
-        """All of `sets` taken out together.
-
-        Raises:
-            EvidenceInvalid: no set, or more than one group.
-        """
-        if not sets or sum(one.grouped for one in sets) > 1:
-            raise EvidenceInvalid(f"a set needs exposures and at most one group, got {[one.names for one in sets]}")
-        codes = np.maximum.reduce([one.codes for one in sets])
-        codes = np.where(np.minimum.reduce([one.codes for one in sets]) < 0, -1, codes)
-        columns = np.concatenate([one.columns for one in sets])
-        return cls(tuple(name for one in sets for name in one.names), columns, codes, any(one.grouped for one in sets))
-
 
 @dataclass(frozen=True)
 class Left:
@@ -120,22 +106,30 @@ class Left:
 
 
 def what_is_left(
-    ranked: RankedRows, sets: Mapping[str, ExposureSet], labels: RankedRows, scaled: Floats | None, horizon: int
+    ranked: RankedRows,
+    exposures: ExposureSet,
+    rows: Mapping[str, Sequence[str]],
+    labels: RankedRows,
+    scaled: Floats | None,
+    horizon: int,
 ) -> tuple[Left, ...]:
-    """The means over all dates of `correlations_left`, a row for each of `sets`; `horizon` is that of the labels."""
-    rows = []
-    for name, exposures in sets.items():
-        figures = [
-            (
-                metrics.mean(values[np.isfinite(values)]),
-                newey_west_t(values, horizon=horizon),
-                np.isfinite(values).sum(),
+    """A table: the means over all dates of `correlations_left` for each of `rows`, name to what is taken out."""
+    rank_ic, evidence = correlations_left(ranked, exposures, labels, scaled, list(rows.values()))
+    table = []
+    for place, (name, taken) in enumerate(rows.items()):
+        ranks, values = (found[place][np.isfinite(found[place])] for found in (rank_ic, evidence))
+        table.append(
+            Left(
+                name=name,
+                exposures=tuple(taken),
+                n_days=ranks.size,
+                rank_ic=metrics.mean(ranks),
+                rank_ic_t=newey_west_t(ranks, horizon=horizon),
+                evidence=metrics.mean(values),
+                evidence_t=newey_west_t(values, horizon=horizon),
             )
-            for values in correlations_left(ranked, exposures, labels, scaled)
-        ]
-        (rank_ic, rank_ic_t, days), (evidence, evidence_t, _) = figures
-        rows.append(Left(name, exposures.names, int(days), rank_ic, rank_ic_t, evidence, evidence_t))
-    return tuple(rows)
+        )
+    return tuple(table)
 
 
 def residual_ranks(factor: ArrayLike, exposures: ExposureSet) -> Floats:
@@ -158,7 +152,11 @@ def residual_ranks(factor: ArrayLike, exposures: ExposureSet) -> Floats:
 
 
 def correlations_left(
-    ranked: RankedRows, exposures: ExposureSet, labels: RankedRows, scaled: Floats | None
+    ranked: RankedRows,
+    exposures: ExposureSet,
+    labels: RankedRows,
+    scaled: Floats | None,
+    rows: Sequence[Sequence[str]] | None = None,
 ) -> tuple[Floats, Floats]:
     """Rank IC and evidence of what is left of a factor, date by date.
 
@@ -168,16 +166,18 @@ def correlations_left(
 
     Args:
         ranked: the factor on D dates.
-        exposures: what to take out.
+        exposures: what can be taken out. Whatever is, only names that have all of it count: so all rows
+            speak of the same names.
         labels: forward returns, ranked.
         scaled: [D, N], residual labels over volatility; None where there are none.
+        rows: R choices of exposures to take out together; everything at once when absent.
 
     Returns:
-        rank_ic [D], evidence [D]; NaN on the dates that `residual_ranks` leaves out, or without
+        rank_ic [R, D], evidence [R, D]; NaN on the dates that `residual_ranks` leaves out, or without
         differences.
 
     Raises:
-        EvidenceInvalid: shapes that differ.
+        EvidenceInvalid: shapes that differ, or a row that names what the exposures do not hold.
     """
     _check(ranked, exposures)
     shape = ranked.ranks.shape
@@ -186,6 +186,13 @@ def correlations_left(
         raise EvidenceInvalid(
             f"labels must have the factor's shape {shape}, got {labels.ranks.shape} and {targets.shape}"
         )
+    chosen = [exposures.names] if rows is None else rows
+    unknown = {name for row in chosen for name in row} - set(exposures.names)
+    if unknown:
+        raise EvidenceInvalid(f"a row must name exposures among {list(exposures.names)}, got {sorted(unknown)}")
+    taken = np.array([[name in row for name in exposures.names] for row in chosen], np.bool_)
+    if not exposures.grouped:
+        taken = np.insert(taken, 0, False, axis=1)
     return _correlations(
         ranked.ranks,
         ranked.order,
@@ -193,6 +200,7 @@ def correlations_left(
         ranked.count,
         exposures.columns,
         exposures.codes,
+        taken,
         labels.ranks,
         labels.order,
         labels.tie,
@@ -246,6 +254,7 @@ def _correlations(
     count: NDArray[np.int64],
     columns: Floats,
     codes: NDArray[np.int32],
+    taken: NDArray[np.bool_],
     label_ranks: Floats,
     label_order: NDArray[np.int32],
     label_tie: NDArray[np.int32],
@@ -253,26 +262,30 @@ def _correlations(
     scaled: Floats,
     min_names: int,
 ) -> tuple[Floats, Floats]:
+    """`taken` [R, 1 + K] says which of the group and the columns each row takes out."""
     days, names = ranks.shape
-    rank_ic = np.full(days, np.nan)
-    evidence = np.full(days, np.nan)
+    rows = taken.shape[0]
+    rank_ic = np.full((rows, days), np.nan)
+    evidence = np.full((rows, days), np.nan)
     keep = np.empty(names)
     among = np.empty(names)
     place = np.empty(names, np.int64)
     y = np.empty(names)
     z = np.empty(names)
     x = np.empty((columns.shape[0], names))
+    left = np.empty((rows, names))
+    work = np.empty((columns.shape[0], names))
     group = np.empty(names, np.int32)
+    whole = np.zeros(names, np.int32)
     total = np.empty(max(1, codes.max() + 1))
     members = np.empty(total.size, np.int64)
     for t in range(days):
         n = _common(ranks[t], codes[t], label_ranks[t], keep, place)
-        _among(label_ranks[t], label_order[t], label_tie[t], label_count[t], keep, place[:n], among, z)
         _among(ranks[t], order[t], tie[t], count[t], keep, place[:n], among, y)
         _gather(columns, t, codes[t], place[:n], x, group)
-        fitted = _fit(y[:n], x[:, :n], group[:n], total, members, min_names)
-        if fitted:
-            rank_ic[t] = _pearson(y[:n], z[:n])
+        _fit_rows(y[:n], x[:, :n], group[:n], whole[:n], taken, total, members, min_names, work[:, :n], left[:, :n])
+        _among(label_ranks[t], label_order[t], label_tie[t], label_count[t], keep, place[:n], among, z)
+        _correlate(left[:, :n], z[:n], rank_ic[:, t])
         same = n > 0
         for k in range(n):
             z[k] = scaled[t, place[k]]
@@ -281,12 +294,54 @@ def _correlations(
             n = _common(ranks[t], codes[t], scaled[t], keep, place)
             _among(ranks[t], order[t], tie[t], count[t], keep, place[:n], among, y)
             _gather(columns, t, codes[t], place[:n], x, group)
-            fitted = _fit(y[:n], x[:, :n], group[:n], total, members, min_names)
+            _fit_rows(y[:n], x[:, :n], group[:n], whole[:n], taken, total, members, min_names, work[:, :n], left[:, :n])
             for k in range(n):
                 z[k] = scaled[t, place[k]]
-        if fitted:
-            evidence[t] = _pearson(y[:n], z[:n])
+        _correlate(left[:, :n], z[:n], evidence[:, t])
     return rank_ic, evidence
+
+
+@jit
+def _fit_rows(
+    y: Floats,
+    x: Floats,
+    group: NDArray[np.int32],
+    whole: NDArray[np.int32],
+    taken: NDArray[np.bool_],
+    total: Floats,
+    members: NDArray[np.int64],
+    min_names: int,
+    work: Floats,
+    left: Floats,
+) -> None:
+    """Fill each row of `left` with the residual of `y`, of length 1; with NaN where there is none."""
+    for row in range(taken.shape[0]):
+        used = 0
+        for column in range(x.shape[0]):
+            if taken[row, 1 + column]:
+                work[used] = x[column]
+                used += 1
+        left[row] = y
+        if taken[row, 0]:
+            fitted = _fit(left[row], work[:used], group, total, members, min_names)
+        else:
+            fitted = _fit(left[row], work[:used], whole, total[:1], members[:1], min_names)
+        length = np.sqrt(_dot(left[row], left[row])) if fitted else np.nan
+        for k in range(y.size):
+            left[row, k] /= length
+
+
+@jit
+def _correlate(left: Floats, target: Floats, out: Floats) -> None:
+    """The correlation of each row of `left`, of mean 0 and length 1, with a target that is used up."""
+    size = np.sqrt(_dot(target, target))
+    mean = _sum(target) / max(target.size, 1)
+    for k in range(target.size):
+        target[k] -= mean
+    length = np.sqrt(_dot(target, target))
+    if length > 1e-14 * size:
+        for row in range(left.shape[0]):
+            out[row] = _dot(left[row], target) / length
 
 
 @jit
@@ -379,9 +434,7 @@ def _fit(
 @jit
 def _centre(values: Floats, group: NDArray[np.int32], total: Floats, members: NDArray[np.int64]) -> float:
     """Take off the mean of each group; the length that is left, 0 where it is only rounding."""
-    size = 0.0
-    for k in range(values.size):
-        size = max(size, abs(values[k]))
+    size = np.sqrt(_dot(values, values))
     if total.size == 1:
         mean = _sum(values) / max(values.size, 1)
         for k in range(values.size):
@@ -438,18 +491,3 @@ def _dot(a: Floats, b: Floats) -> float:
     for k in range(whole, a.size):
         s0 += a[k] * b[k]
     return (s0 + s1) + (s2 + s3)
-
-
-@jit
-def _pearson(residual: Floats, target: Floats) -> float:
-    """Correlation of a residual, whose mean is 0, with a target; NaN where the target does not vary."""
-    size = 0.0
-    for k in range(target.size):
-        size = max(size, abs(target[k]))
-    mean = _sum(target) / target.size
-    for k in range(target.size):
-        target[k] -= mean
-    length = np.sqrt(_dot(target, target))
-    if length <= 1e-14 * size:
-        return np.nan
-    return float(_dot(residual, target) / length / np.sqrt(_dot(residual, residual)))

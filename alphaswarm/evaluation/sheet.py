@@ -213,7 +213,17 @@ class TearSheets:
             self._sectors = _codes_here(panel.groups[SECTOR], panel.group_codes(SECTOR), rows)
         else:
             self._missing[SECTOR] = "the panel has no group sector"
-        self._sets = self._exposure_sets({name: values[rows] for name, values in styles.items()}, known or {})
+        shape = (rows.stop - rows.start, panel.shape[1])
+        own = ExposureSet.of(
+            {name: values[rows] for name, values in styles.items()},
+            {} if self._sectors is None else {SECTOR: self._sectors[1]},
+            shape=shape,
+        )
+        self._exposures = [(own, {name: (name,) for name in own.names} | {"all": own.names})]
+        if known:
+            chosen = {name: np.asarray(values, np.float64)[rows] for name, values in known.items()}
+            others = ExposureSet.of(chosen, shape=shape)
+            self._exposures.append((others, {"known": others.names}))
         self._scores = {name: _standard(values[rows]) for name, values in styles.items()}
         self._regimes = {name: days[rows] for name, days in market_regimes(exposures.market[: rows.stop]).items()}
         self._names = _rows_of(liquidity(panel, exposures.volatility[: rows.stop]), rows)
@@ -251,10 +261,11 @@ class TearSheets:
             )
             for name, bp in (("gross", 0.0), ("net", series.cost_bp))
         )
+        held = _span(active)
         carried = capacity(
-            book.traded[active],
-            series.gross[active],
-            _rows_of(self._names, active),
+            book.traded[held],
+            series.gross[held],
+            _rows_of(self._names, held),
             periods=judge.periods,
             impact=self.impact,
         )
@@ -268,7 +279,7 @@ class TearSheets:
             evidence=found,
             series=series,
             evidence_decay=decay,
-            left=what_is_left(seen.here, self._sets, judge.label_ranks[horizon], scaled, horizon),
+            left=self._what_is_left(seen, scaled),
             years=by_year(series),
             regimes=by_regime(series, self._regimes),
             groups=self._groups(seen, scaled),
@@ -287,20 +298,13 @@ class TearSheets:
             missing=missing,
         )
 
-    def _exposure_sets(self, styles: Mapping[str, Floats], known: Mapping[str, ArrayLike]) -> dict[str, ExposureSet]:
-        rows = self.evaluator.rows
-        shape = (rows.stop - rows.start, self.evaluator.panel.shape[1])
-        sets: dict[str, ExposureSet] = {}
-        if self._sectors is not None:
-            sets[SECTOR] = ExposureSet.of({}, {SECTOR: self._sectors[1]}, shape=shape)
-        for name in ("size", "beta", "volatility"):
-            if name in styles:
-                sets[name] = ExposureSet.of({name: styles[name]}, shape=shape)
-        sets["all"] = ExposureSet.join(list(sets.values()))
-        if known:
-            chosen = {name: np.asarray(values, np.float64)[rows] for name, values in known.items()}
-            sets["known"] = ExposureSet.of(chosen, shape=shape)
-        return sets
+    def _what_is_left(self, seen: RankedFactor, scaled: Floats) -> tuple[Left, ...]:
+        judge = self.evaluator
+        labels = judge.label_ranks[judge.horizon]
+        table: tuple[Left, ...] = ()
+        for exposures, rows in self._exposures:
+            table += what_is_left(seen.here, exposures, rows, labels, scaled, judge.horizon)
+        return table
 
     def _groups(self, seen: RankedFactor, scaled: Floats) -> tuple[Part, ...]:
         if self._sectors is None:
@@ -347,6 +351,13 @@ def _rows_of(names: TradedNames | None, rows: slice | NDArray[np.bool_]) -> Trad
     if names is None or names.dollar_volume is None or names.volatility is None:
         return None
     return TradedNames(dollar_volume=names.dollar_volume[rows], volatility=names.volatility[rows])
+
+
+def _span(days: NDArray[np.bool_]) -> slice | NDArray[np.bool_]:
+    """The same rows as a slice where they follow each other: no copies then."""
+    marked = np.flatnonzero(days)
+    whole = marked.size > 0 and marked[-1] - marked[0] + 1 == marked.size
+    return slice(int(marked[0]), int(marked[-1]) + 1) if whole else days
 
 
 def _standard(values: Floats) -> Floats:

@@ -6,8 +6,8 @@ from scipy.stats import rankdata
 
 from alphaswarm.backtest import rank_rows
 from alphaswarm.core import EvidenceInvalid
-from alphaswarm.evaluation import ic_series, rank_ic_series
-from alphaswarm.evaluation.neutral import ExposureSet, correlations_left, residual_ranks
+from alphaswarm.evaluation import ic_series, newey_west_t, rank_ic_series
+from alphaswarm.evaluation.neutral import ExposureSet, correlations_left, residual_ranks, what_is_left
 
 DAYS, NAMES = 25, 80
 
@@ -100,9 +100,50 @@ def test_correlations_are_those_of_the_residuals(arrays, grouped):
             other = target[t, keep]
             yield np.nan if residual is None else np.corrcoef(residual, rankdata(other) if ranked else other)[0, 1]
 
-    np.testing.assert_allclose(rank_ic, [*expected(labels, True)], rtol=0, atol=1e-12)
-    np.testing.assert_allclose(evidence, [*expected(scaled, False)], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(rank_ic, [[*expected(labels, True)]], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(evidence, [[*expected(scaled, False)]], rtol=0, atol=1e-12)
     assert np.isfinite(evidence).sum() > DAYS // 3
+
+
+def test_rows_of_one_table_speak_of_the_same_names(arrays):
+    shape = (DAYS, NAMES)
+    codes, columns = arrays["codes"], arrays["exposures"]
+    whole = ExposureSet.of(columns, {"sector": codes}, shape=shape)
+    factor, labels, scaled = (arrays[name] for name in ("factor", "labels", "scaled"))
+    rows = [("sector",), ("beta",), ("size", "volatility"), ("sector", "size", "beta", "volatility"), ()]
+    found = correlations_left(rank_rows(factor), whole, rank_rows(labels), scaled, rows)
+    complete = np.where(whole.codes >= 0, factor, np.nan)
+    for place, row in enumerate(rows[:-1]):
+        group = {"sector": codes} if "sector" in row else {}
+        alone = ExposureSet.of({name: columns[name] for name in row if name != "sector"}, group, shape=shape)
+        for got, expected in zip(
+            found, correlations_left(rank_rows(complete), alone, rank_rows(labels), scaled), strict=True
+        ):
+            np.testing.assert_allclose(got[place], expected[0], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(found[0][-1], rank_ic_series(complete, labels), rtol=0, atol=1e-12)
+    with pytest.raises(EvidenceInvalid, match=r"among \['sector', 'size', .* got \['momentum'\]"):
+        correlations_left(rank_rows(factor), whole, rank_rows(labels), scaled, [("momentum",)])
+
+
+def test_a_table_holds_the_means_of_the_days(arrays):
+    exposures = ExposureSet.of(arrays["exposures"], {"sector": arrays["codes"]}, shape=(DAYS, NAMES))
+    ranked, labels = rank_rows(arrays["factor"]), rank_rows(arrays["labels"])
+    table = what_is_left(ranked, exposures, {"risk": ("beta", "volatility")}, labels, arrays["scaled"], horizon=3)
+    rank_ic, evidence = correlations_left(ranked, exposures, labels, arrays["scaled"], [("beta", "volatility")])
+    (row,) = table
+    assert row.n_days == np.isfinite(rank_ic).sum()
+    assert (row.rank_ic, row.evidence) == pytest.approx((np.nanmean(rank_ic), np.nanmean(evidence)), rel=1e-12)
+    assert row.rank_ic_t == newey_west_t(rank_ic[0], horizon=3)
+    assert row.evidence_t == newey_west_t(evidence[0], horizon=3)
+    assert row.to_dict() == {
+        "name": "risk",
+        "exposures": ["beta", "volatility"],
+        "n_days": row.n_days,
+        "rank_ic": row.rank_ic,
+        "rank_ic_t": row.rank_ic_t,
+        "evidence": row.evidence,
+        "evidence_t": row.evidence_t,
+    }
 
 
 def test_without_residual_labels_there_is_no_evidence(arrays):
@@ -117,9 +158,9 @@ def test_a_group_that_holds_everybody_leaves_the_rank_ic_and_the_evidence(arrays
     everybody = ExposureSet.of({}, {"market": np.zeros((DAYS, NAMES), np.int32)}, shape=(DAYS, NAMES))
     factor, labels, scaled = arrays["factor"], arrays["labels"], arrays["scaled"]
     rank_ic, evidence = correlations_left(rank_rows(factor), everybody, rank_rows(labels), scaled)
-    np.testing.assert_allclose(rank_ic, rank_ic_series(factor, labels), rtol=0, atol=1e-13)
+    np.testing.assert_allclose(rank_ic[0], rank_ic_series(factor, labels), rtol=0, atol=1e-13)
     both = np.where(np.isfinite(scaled), factor, np.nan)
-    np.testing.assert_allclose(evidence, ic_series(rank_rows(both).ranks, scaled), rtol=0, atol=1e-13)
+    np.testing.assert_allclose(evidence[0], ic_series(rank_rows(both).ranks, scaled), rtol=0, atol=1e-13)
 
 
 @pytest.mark.parametrize("transform", [lambda x: x, lambda x: -np.exp(3 * x), lambda x: x**3])
@@ -170,22 +211,6 @@ def test_residuals_are_orthogonal_to_what_was_taken_out(arrays):
             assert abs(left[t, here & (exposures.codes[t] == g)].sum()) < 1e-9
         for column in exposures.columns:
             assert abs(left[t, here] @ column[t, here]) < 1e-7
-
-
-def test_sets_join(arrays):
-    shape = (DAYS, NAMES)
-    sector = ExposureSet.of({}, {"sector": arrays["codes"]}, shape=shape)
-    singles = [ExposureSet.of({name: values}, shape=shape) for name, values in arrays["exposures"].items()]
-    joined = ExposureSet.join([sector, *singles])
-    whole = ExposureSet.of(arrays["exposures"], {"sector": arrays["codes"]}, shape=shape)
-    assert joined.names == whole.names
-    assert joined.grouped
-    np.testing.assert_array_equal(joined.columns, whole.columns)
-    np.testing.assert_array_equal(joined.codes, whole.codes)
-    with pytest.raises(EvidenceInvalid, match="at most one group"):
-        ExposureSet.join([sector, sector])
-    with pytest.raises(EvidenceInvalid, match="needs exposures"):
-        ExposureSet.join([])
 
 
 def test_later_rows_change_nothing(arrays):
