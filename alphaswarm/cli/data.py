@@ -140,7 +140,7 @@ def import_file(
 
 @app.command()
 def append(
-    name: NameArgument,
+    name: Annotated[str, typer.Argument(help="A panel's name.")],
     file: Annotated[Path, typer.Argument(help="Later bars: a long or wide table, CSV or Parquet.")],
     workspace: WorkspaceOption = default_workspace,
     as_json: JsonOption = False,

@@ -43,7 +43,9 @@ def test_a_window_can_not_end_before_it_starts(start, end):
 def test_days_mean_the_same_however_they_are_given():
     plain = Window("search", day("2019-01-02"), day("2019-12-31"))
     assert Window("search", "2019-01-02", "2019-12-31") == plain
-    assert Window("search", datetime.date(2019, 1, 2), datetime.datetime(2019, 12, 31, 16, tzinfo=datetime.UTC)) == plain
+    assert (
+        Window("search", datetime.date(2019, 1, 2), datetime.datetime(2019, 12, 31, 16, tzinfo=datetime.UTC)) == plain
+    )
 
 
 @pytest.mark.parametrize("wrong", [2019, "2019", None, ["2019-01-02"], 17_000.0])
