@@ -20,6 +20,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, get_args
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -35,7 +36,7 @@ from alphaswarm.backtest.liquidity import (
     trailing_volatility,
 )
 from alphaswarm.backtest.metrics import periods_per_year
-from alphaswarm.backtest.result import BacktestResult, Fills
+from alphaswarm.backtest.result import BacktestResult, FillColumns, Fills
 from alphaswarm.core import EvidenceInvalid, Panel, SpecInvalid, TargetWeights, UnknownName, WeightsInvalid
 from alphaswarm.trading.costs import Costs, TradedNames
 
@@ -47,14 +48,10 @@ PEER_MODES = ("backtrader", "backtrader_coo", "cheat_on_close")
 Kind = Literal["market", "limit", "stop"]
 DEFAULT_CASH = 1e6
 
-# Places in a session's counts.
-UNPRICED, CUT_TO_VOLUME, CUT_TO_CASH, MISSING = range(4)
 # How often buys are cut to the cash before fees alone must be too much.
 MOST_CUTS = 8
 
 Array = NDArray[np.float64]
-# rows and names [F, 2]; shares, prices and commissions [F, 3]
-Record = tuple[NDArray[np.int64], Array]
 
 
 @dataclass(frozen=True)
@@ -189,15 +186,15 @@ class EventSession(Session):
         self.mode = engine.mode_on(panel)
         self._engine = engine
         self._first, self._last = rows.start, rows.stop - 1
-        self._market = _Market.of(panel, self.mode, engine)
+        self._market = _market(panel, self.mode, engine).between(rows)
         days, names = len(rows), panel.shape[1]
-        self._size, self._entry = np.zeros(names), np.zeros(names)
-        self._daily = np.zeros((4, days))  # cash, equity, turnover, costs
-        self._daily[:2] = engine.cash
-        self._held = np.zeros((days, names))
+        self._sizes, self._held = np.zeros((days, names)), np.zeros((days, names))
+        self._entry = np.zeros(names)
+        self._daily = np.zeros((bars.FIGURES, days))
+        self._daily[[bars.CASH, bars.EQUITY], 0] = engine.cash
         self._counts = np.zeros(4, np.int64)
-        self._records: list[Record] = []
         self._waiting: list[Order] = []
+        self._asked: dict[int, tuple[Array, Array]] = {}  # row: prices and costs [N] that were not the usual ones
 
     # Orders
 
@@ -233,12 +230,13 @@ class EventSession(Session):
     @property
     def cash(self) -> float:
         """Money that is not in positions."""
-        return float(self._daily[0, self.row - self._first])
+        return float(self._daily[bars.CASH, self._here])
 
     @property
     def shares(self) -> dict[str, float]:
         """Shares held by symbol; shorts are negative."""
-        return {name: float(size) for name, size in zip(self.panel.symbols, self._size, strict=True) if size}
+        held = self._sizes[self._here].tolist()
+        return {name: size for name, size in zip(self.panel.symbols, held, strict=True) if size}
 
     def order_target_percent(self, symbol: str, percent: float) -> StepResult:
         """Decide one symbol's target, hold the rest, and go on to the next close."""
@@ -253,28 +251,35 @@ class EventSession(Session):
         decided = aligned(target, self.panel.symbols)
         if self.row >= self._last:
             raise EvidenceInvalid(f"the backtest is at its last row, {self.row}: there is no later close")
-        before = len(self._records)
         self.decide(decided[None])
-        place = self.row - self._first
-        _, equity, _, costs = self._daily[:, place]
-        return StepResult(float(equity), self._held[place].copy(), self._fills(before), float(costs))
+        here = self._here
+        equity, costs = self._daily[[bars.EQUITY, bars.COSTS], here].tolist()
+        return StepResult(equity, self._held[here].copy(), self._fills(here, here + 1), costs)
 
     def decide(self, targets: Array) -> None:
         """`step` through R rows of checked targets [R, N]."""
-        if self._engine.costs is None and not self._waiting:
-            self._trade_compiled(targets)
+        if self._engine.costs is not None or self._waiting:
+            for target in targets:
+                self._trade_asked(target)
             return
-        for target in targets:
-            self._trade_asked(target)
+        market, count = self._market, targets.shape[0]
+        rate, lot = self._engine.commission, self._market.lot
+        account = self._sizes, self._held, self._daily, self._counts
+        if self.mode in PEER_MODES:
+            prices = market.fill, market.mark, market.check, market.size_by, market.close
+            bars.peer_rows(targets, self._here, count, *prices, rate, self._entry, *account)
+        else:
+            known = market.fill, market.worth, market.known, market.gone, market.most
+            bars.honest_rows(targets, self._here, count, *known, rate, lot, *account)
+        self.row += count
 
     def result(self) -> BacktestResult:
         """The backtest up to this close."""
-        days = self.row - self._first + 1
-        _, equity, turnover, costs = (column[:days].copy() for column in self._daily)
-        returns = np.zeros(days)
-        np.divide(equity[1:], equity[:-1], out=returns[1:], where=equity[:-1] != 0.0)
-        returns[1:] -= equity[:-1] != 0.0
-        held = self._held[:days].copy()
+        stop = self._here + 1
+        _, equity, turnover, costs, gross, net = self._daily[:, :stop].copy()
+        returns = np.zeros(stop)
+        np.divide(equity[1:], equity[:-1], out=returns[1:], where=equity[:-1] > 0.0)
+        returns[1:] -= equity[:-1] > 0.0
         engine = self._engine
         setup: dict[str, Any] = {
             "engine": engine.name,
@@ -282,7 +287,7 @@ class EventSession(Session):
             "cash": engine.cash,
             "commission": engine.commission,
             "costs": None if engine.costs is None else repr(engine.costs),
-            "lot": engine.lot,
+            "lot": self._market.lot,
             "volume_share": engine.volume_share,
         }
         if self.mode == "backtrader_coo":
@@ -292,108 +297,62 @@ class EventSession(Session):
             returns=returns,
             turnover=turnover,
             costs=costs,
-            gross=np.abs(held).sum(axis=1),
-            net=held.sum(axis=1),
-            positions=held,
-            missing_returns=self._counts[MISSING],
-            untraded=self._counts[UNPRICED],
+            gross=gross,
+            net=net,
+            positions=self._held[:stop].copy(),
+            missing_returns=self._counts[bars.MISSING],
+            untraded=self._counts[bars.UNPRICED],
             periods=periods_per_year(self.panel),
             setup=setup,
             capital=engine.cash,
-            fills=self._fills(0),
+            fills=self._fills(0, stop),
         )
 
-    def _trade_compiled(self, targets: Array) -> None:
-        count = targets.shape[0]
-        here = self.row - self._first
-        room = int(np.count_nonzero(~np.isnan(targets)))
-        place, record = np.empty((room, 2), np.int64), np.empty((room, 3))
-        market = self._market.rows(self.row, self.row + count + 1)
-        filled = bars.trade_rows(
-            self.mode in PEER_MODES,
-            targets,
-            market.fill,
-            market.mark,
-            market.check,
-            market.size_by,
-            market.known,
-            market.gone,
-            market.most,
-            self._engine.commission,
-            market.lot,
-            self._size,
-            self._entry,
-            self._daily[:, here : here + count + 1],
-            self._held[here : here + count + 1],
-            self._counts,
-            place,
-            record,
-        )
-        place[:, 0] += self.row + (self.mode != "cheat_on_close")
-        self._records.append((place[:filled].copy(), record[:filled].copy()))
-        self.row += count
+    @property
+    def _here(self) -> int:
+        return self.row - self._first
 
     def _trade_asked(self, target: Array) -> None:
         """One row of an honest mode, where a cost model or waiting orders have to be asked."""
-        here, market = self.row - self._first, self._market.rows(self.row, self.row + 2)
-        price = market.fill[0].copy()
-        cash = self._daily[0, here]
-        before = np.where(np.isnan(price), market.known[0], price)
-        equity = bars.account_value(cash, self._size, before)
-        change = np.zeros(target.size)
+        here, market = self._here, self._market
+        price, size = market.fill[here].copy(), self._sizes[here]
+        after = self._sizes[here + 1]
+        after[:] = size
+        cash = self.cash
+        equity = cash + bars.value_of(size, market.worth[here])
         if equity > 0.0:
-            refused, cut = bars.wanted(target, equity, price, market.most[0], self._size, market.lot, change)
-            self._counts[UNPRICED] += refused
-            self._counts[CUT_TO_VOLUME] += cut
-            self._join_waiting(change, price)
-        paid = self._afford(change, price, cash)
-        self.row += 1
-        traded = np.flatnonzero(change)
-        sells_first = traded[np.argsort(change[traded] > 0.0, kind="stable")]
-        place = np.stack([np.full_like(sells_first, self.row), sells_first], axis=1)
-        done = np.stack([change[sells_first], price[sells_first], paid[sells_first]], axis=1)
-        self._records.append((place, done))
-        for i in traded.tolist():
-            bars.executed(change[i], price[i], self._size, self._entry, i)
-        value = np.where(change == 0.0, 0.0, change * price)
+            self._counts[bars.UNPRICED] += bars.wanted(target, equity, price, size, market.lot, after)
+            if market.most.shape[0]:
+                self._counts[bars.CUT_TO_VOLUME] += bars.cut_to_volume(size, market.most[here], market.lot, after)
+            self._join_waiting(size, after, price)
+        paid = self._afford(size, after, price)
+        value = np.where(after == size, 0.0, (after - size) * price)
         cash -= float(value.sum() + paid.sum())
-        here += 1
-        if cash + self._size @ np.nan_to_num(market.known[1]) <= 0.0:
-            cash = bars.closed_out(cash, self._size, self._entry, market.known[1])
-        self._daily[:, here] = (
-            cash,
-            bars.account_value(cash, self._size, market.known[1]),
-            float(np.abs(value).sum()) / equity if equity > 0.0 else 0.0,
-            float(paid.sum()),
-        )
-        self._counts[MISSING] += np.count_nonzero((self._size != 0.0) & market.gone[1])
-        bars.fractions(self._size, market.known[1], self._daily[1, here], self._held[here])
+        turnover = float(np.abs(value).sum()) / equity if equity > 0.0 else 0.0
+        account = self._sizes, self._held, self._daily, self._counts
+        bars.close_row(here + 1, cash, turnover, float(paid.sum()), market.known, market.gone, *account)
+        self._asked[here + 1] = price, paid
+        self.row += 1
 
-    def _join_waiting(self, change: Array, price: Array) -> None:
-        """Add the waiting orders that this bar fills; one name has one price, so an order may make a target wait."""
-        t = self.row + 1
-        left = []
+    def _join_waiting(self, size: Array, after: Array, price: Array) -> None:
+        """Add the waiting orders that this bar fills; a name has one price a bar, so a target goes first."""
+        market, left = self._market, []
         for order in self._waiting:
             i = self._place(order.symbol)
-            at = price[i] if order.kind == "market" else self._reached(order, t, i)
-            if np.isnan(at) or np.isnan(price[i]) or change[i] != 0.0:
+            at = price[i] if order.kind == "market" else self._reached(order, i)
+            room = market.most[self._here, i] // market.lot * market.lot if market.most.shape[0] else math.inf
+            shares = math.copysign(min(abs(order.size), room), order.size)
+            if math.isnan(at) or math.isnan(price[i]) or after[i] != size[i] or shares == 0.0:
                 left.append(order)
                 continue
-            room = self._market.most[self.row, i]
-            size = math.copysign(
-                min(abs(order.size), math.floor(room / self._market.lot) * self._market.lot), order.size
-            )
-            if size == 0.0:
-                left.append(order)
-                continue
-            change[i], price[i] = size, at
-            if size != order.size:
-                left.append(Order(order.symbol, order.size - size, order.kind, order.price))
+            after[i], price[i] = size[i] + shares, at
+            if shares != order.size:
+                left.append(replace(order, size=order.size - shares))
         self._waiting = left
 
-    def _reached(self, order: Order, t: int, i: int) -> float:
-        """The price at which bar `t` fills a limit or stop; NaN where it does not."""
-        opened, high, low = (self.panel[name][t, i] for name in ("open", "high", "low"))
+    def _reached(self, order: Order, i: int) -> float:
+        """The price at which the next bar fills a limit or stop; NaN where it does not."""
+        opened, high, low = (self.panel[name][self.row + 1, i] for name in ("open", "high", "low"))
         buys, price = order.size > 0.0, float(order.price or 0.0)
         below = buys == (order.kind == "limit")  # it fills at its price or below, else at its price or above
         if (opened <= price) if below else (opened >= price):
@@ -402,49 +361,61 @@ class EventSession(Session):
             return price
         return math.nan
 
-    def _afford(self, change: Array, price: Array, cash: float) -> Array:
-        """Cut the buys in `change` to the cash there is; what each name's trade costs, [N]."""
-        paid = self._charge(change, price)
-        if self.mode == "close_to_close":
+    def _afford(self, size: Array, after: Array, price: Array) -> Array:
+        """Cut the buys that lead to `after` to the cash there is; what each name's trade costs, [N]."""
+        paid = self._charge(size, after, price)
+        lot = self._market.lot
+        if lot == 0.0:
             return paid
         for _ in range(MOST_CUTS):
-            value = np.where(change == 0.0, 0.0, change * price)
-            buys = change > 0.0
+            value = np.where(after == size, 0.0, (after - size) * price)
+            buys = after > size
             need = float(value[buys].sum() + paid[buys].sum())
-            there = cash - float(value[~buys].sum() + paid[~buys].sum())
+            there = self.cash - float(value[~buys].sum() + paid[~buys].sum())
             if need <= there:
                 return paid
-            self._counts[CUT_TO_CASH] += 1
-            lot = self._market.lot
-            share = max(there, 0.0) / need
-            change[buys] = np.trunc(change[buys] * share / lot) * lot
-            paid = self._charge(change, price)
-        change[change > 0.0] = 0.0  # fees alone are more than there is
-        return self._charge(change, price)
+            self._counts[bars.CUT_TO_CASH] += 1
+            bars.cut_to_cash(size, max(there, 0.0) / need, lot, after)
+            paid = self._charge(size, after, price)
+        after[after > size] = size[after > size]  # fees alone are more than there is
+        return self._charge(size, after, price)
 
-    def _charge(self, change: Array, price: Array) -> Array:
+    def _charge(self, size: Array, after: Array, price: Array) -> Array:
         engine, market = self._engine, self._market
-        traded = np.where(change == 0.0, 0.0, np.abs(change) * price)
+        traded = np.where(after == size, 0.0, np.abs(after - size) * price)
         paid = engine.commission * traded
         if engine.costs is None:
             return paid
-        last = np.where(np.isnan(price), market.known[self.row], price)
-        held = np.where(self._size + change == 0.0, 0.0, (self._size + change) * last)
-        charged = engine.costs.charge(traded, market.names(self.row, last, held))
-        return paid + charged
+        last = np.where(np.isnan(price), market.worth[self._here], price)
+        return paid + engine.costs.charge(traded, market.names(self._here, last, after * last))
 
     def _place(self, symbol: str) -> int:
         if symbol not in self.panel.symbols:
             raise UnknownName.of("symbol", symbol, self.panel.symbols)
         return self.panel.symbols.index(symbol)
 
-    def _fills(self, since: int) -> Fills:
-        records = self._records[since:]
-        if not records:
-            return Fills.none()
-        place = np.concatenate([place for place, _ in records])
-        size, price, commission = np.concatenate([record for _, record in records]).T.copy()
-        return Fills(place[:, 0].copy(), place[:, 1].copy(), size, price, commission, self.panel.symbols)
+    def _fills(self, start: int, stop: int) -> Fills:
+        """What was traded from the close of row `start` - 1 to that of `stop` - 1; sells of a bar first."""
+        ahead = max(start - 1, 0)
+        sizes, prices = self._sizes[ahead:stop].copy(), self._market.fill[ahead:stop]
+        asked = {row: found for row, found in self._asked.items() if ahead < row < stop}
+        rate, sells_first = self._engine.commission, self.mode not in PEER_MODES
+        bar = self._first + ahead + (self.mode != "cheat_on_close")
+
+        def columns() -> FillColumns:
+            row, name = np.nonzero(np.diff(sizes, axis=0))
+            change = sizes[row + 1, name] - sizes[row, name]
+            if sells_first:
+                turn = np.lexsort((name, change > 0.0, row))
+                row, name, change = row[turn], name[turn], change[turn]
+            price = prices[row, name]
+            paid = rate * np.abs(change) * price
+            for after, (other, costs) in asked.items():
+                here = row + ahead + 1 == after
+                price[here], paid[here] = other[name[here]], costs[name[here]]
+            return FillColumns(row + bar, name, change, price, paid)
+
+        return Fills(columns, self.panel.symbols)
 
 
 @dataclass(frozen=True, eq=False)
@@ -452,22 +423,21 @@ class _Market:
     """Prices [T, N] beside the row whose decision they concern, and what is known at each close.
 
     Attributes:
-        fill: price at which decisions of a row are filled; NaN where the name can't be traded then.
-        mark, check, size_by: prices that value positions, check the cash and divide the money (peer modes).
-        known: last close up to each row.
-        gone: where a row has no close.
-        most: shares that may be traded.
+        fill, worth, known, gone, most: see `honest_rows`.
+        mark, check, size_by, close: see `peer_rows`.
         lot: shares that are traded together; 0 for any fraction.
         volume, volatility: of `TradedNames`, known at each row.
     """
 
     fill: Array
-    mark: Array
-    check: Array
-    size_by: Array
+    worth: Array
     known: Array
     gone: NDArray[np.bool_]
     most: Array
+    mark: Array
+    check: Array
+    size_by: Array
+    close: Array
     lot: float
     volume: Array | None
     volatility: Array | None
@@ -477,11 +447,10 @@ class _Market:
         close = panel["close"]
         at = close if mode in ("close_to_close", "cheat_on_close") else panel["open"]
         can = np.where(tradable(panel, at), at, np.nan)
-        after = _next(can) if mode != "cheat_on_close" else can
-        known = last_known(close)
+        fill = can if mode == "cheat_on_close" else _next(can)
+        known = np.nan_to_num(last_known(close))
         looked = _next(close) if mode == "backtrader_coo" else close
-        divided = after if mode == "backtrader_coo" and engine.size_price == "open" else looked
-        most = np.broadcast_to(np.inf, close.shape)
+        most = np.zeros((0, 0))
         if engine.volume_share is not None:
             most = _next(np.nan_to_num(panel["volume"]) * engine.volume_share)
         volume = volatility = None
@@ -492,21 +461,28 @@ class _Market:
             moves[1:] = close[1:] / close[:-1] - 1.0
             volatility = trailing_volatility(moves)
         return cls(
-            fill=after,
-            mark=looked,
-            check=after if mode == "backtrader_coo" else close,
-            size_by=divided,
+            fill=fill,
+            worth=np.where(np.isnan(fill), known, fill),
             known=known,
             gone=np.isnan(close),
             most=most,
+            mark=looked,
+            check=fill if mode == "backtrader_coo" else close,
+            size_by=fill if mode == "backtrader_coo" and engine.size_price == "open" else looked,
+            close=close,
             lot=0.0 if mode == "close_to_close" else engine.lot,
             volume=volume,
             volatility=volatility,
         )
 
-    def rows(self, start: int, stop: int) -> _Market:
-        """The rows from `start` to `stop`, exclusive."""
-        cut = {name: getattr(self, name)[start:stop] for name in _BY_ROW}
+    def between(self, rows: range) -> _Market:
+        """Only these rows."""
+        here = slice(rows.start, rows.stop)
+        cut: dict[str, Any] = {
+            name: values[here]
+            for name, values in vars(self).items()
+            if isinstance(values, np.ndarray) and values.shape[0]
+        }
         return replace(self, **cut)
 
     def names(self, row: int, price: Array, held: Array) -> TradedNames:
@@ -516,7 +492,16 @@ class _Market:
         return TradedNames(price=price, dollar_volume=volume, volatility=volatility, held=held)
 
 
-_BY_ROW = ("fill", "mark", "check", "size_by", "known", "gone", "most")
+# Preparing the prices of a panel takes longer than trading on it: kept as long as the panel is.
+_PREPARED: WeakKeyDictionary[Panel, dict[tuple[Any, ...], _Market]] = WeakKeyDictionary()
+
+
+def _market(panel: Panel, mode: Mode, engine: EventEngine) -> _Market:
+    kept = _PREPARED.setdefault(panel, {})
+    key = (mode, engine.lot, engine.volume_share, engine.size_price, engine.costs is None)
+    if key not in kept:
+        kept[key] = _Market.of(panel, mode, engine)
+    return kept[key]
 
 
 def _next(values: Array) -> Array:

@@ -1,91 +1,245 @@
-"""What one bar does to an account: sizes, checks and fills of orders, in compiled code.
+"""What one bar does to an account in shares: sizes, checks and fills, in compiled code.
 
-An account is shares held [N], their average entry price [N] and cash. Prices that can't be traded
-at are NaN. Two kinds of bars: the honest one sizes by what is known at the fill; the other repeats,
-step for step and rounding for rounding, what backtrader does (its peeking included), so that the two
-can be held against each other.
+An account is shares held [N] and cash. Two kinds of bars: the honest one sizes by what is known at the
+fill; the other repeats, step for step and rounding for rounding, what backtrader does (its peeking
+included), so that the two can be held against each other.
 """
 
 from __future__ import annotations
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 from alphaswarm.core.jit import jit
 
-__all__ = ["account_value", "closed_out", "executed", "fractions", "trade_rows", "wanted"]
+__all__ = ["CASH", "COSTS", "EQUITY", "FIGURES", "GROSS", "NET", "TURNOVER"]
+__all__ += ["CUT_TO_CASH", "CUT_TO_VOLUME", "MISSING", "UNPRICED"]
+__all__ += ["close_row", "cut_to_cash", "cut_to_volume", "honest_rows", "peer_rows", "value_of", "wanted"]
 
 Array = NDArray[np.float64]
 
+# Rows of the daily figures.
+CASH, EQUITY, TURNOVER, COSTS, GROSS, NET = range(6)
+FIGURES = 6
+# Places of the counts: orders without a price, cut to the volume, cut to the cash; closes missing.
+UNPRICED, CUT_TO_VOLUME, CUT_TO_CASH, MISSING = range(4)
 
-@jit
-def account_value(cash: float, size: Array, price: Array) -> float:
-    """Cash and positions [N] at `price` [N]; a name that is not held needs no price."""
-    total = cash
+# Sums over names in any order: what makes them fit vector registers.
+_sum = njit(error_model="numpy", nogil=True, fastmath={"reassoc", "contract", "nsz"})
+
+
+@_sum
+def value_of(size: Array, price: Array) -> float:
+    """Value of positions [N] at `price` [N]; 0 stands for a price that was never seen."""
+    total = 0.0
     for i in range(size.size):
-        if size[i] != 0.0:
-            total += size[i] * price[i]
+        total += size[i] * price[i]
     return total
 
 
+@_sum
+def _trades(before: Array, after: Array, price: Array) -> tuple[float, float]:
+    """Value bought, and value sold, between two rows of positions."""
+    bought = 0.0
+    sold = 0.0
+    for i in range(before.size):
+        change = after[i] - before[i]
+        value = change * price[i] if change != 0.0 else 0.0
+        bought += max(value, 0.0)
+        sold -= min(value, 0.0)
+    return bought, sold
+
+
 @jit
-def wanted(
-    target: Array, equity: float, price: Array, most: Array, size: Array, lot: float, change: Array
-) -> tuple[int, int]:
-    """The shares to trade [N] into `change`, so that each target is that fraction of `equity`.
+def wanted(target: Array, equity: float, price: Array, size: Array, lot: float, after: Array) -> int:
+    """Positions [N] into `after` that make each target that fraction of `equity`; how many had no price.
 
-    A NaN target asks for nothing. Lots are rounded toward zero (0: fractions of shares are allowed), and
-    a target of 0 sells everything. At most `most` [N] shares are traded in a name.
-
-    Returns:
-        How many orders had no price, and how many were cut to `most`.
+    A NaN target asks for nothing. Lots are rounded toward zero (0: fractions of shares are allowed).
     """
     refused = 0
-    cut = 0
     for i in range(target.size):
-        change[i] = 0.0
-        if np.isnan(target[i]):
-            continue
-        if np.isnan(price[i]):
-            if target[i] != 0.0 or size[i] != 0.0:
-                refused += 1
-            continue
         goal = target[i] * equity / price[i]
-        if lot > 0.0:
+        if lot == 1.0:
+            goal = np.trunc(goal)
+        elif lot > 0.0:
             goal = np.trunc(goal / lot) * lot
-        wish = goal - size[i]
+        after[i] = size[i] if np.isnan(goal) else goal
+        missed = np.isnan(price[i]) and (target[i] != 0.0 or size[i] != 0.0) and not np.isnan(target[i])
+        refused += 1 if missed else 0
+    return refused
+
+
+@jit
+def cut_to_volume(size: Array, most: Array, lot: float, after: Array) -> int:
+    """At most `most` [N] shares are traded in a name, whole lots; how many orders were cut."""
+    cut = 0
+    for i in range(size.size):
+        wish = after[i] - size[i]
         room = np.floor(most[i] / lot) * lot if lot > 0.0 else most[i]
         if abs(wish) > room:
-            wish = np.copysign(room, wish)
+            after[i] = size[i] + np.copysign(room, wish)
             cut += 1
-        change[i] = wish
-    return refused, cut
+    return cut
 
 
 @jit
-def cut_to_cash(change: Array, price: Array, cash: float, rate: float, lot: float) -> bool:
-    """Shrink all buys in `change` [N] by one share of their size where sells and cash can't pay them.
+def cut_to_cash(size: Array, share: float, lot: float, after: Array) -> None:
+    """Buy `share` of what is wanted in every name alike, so that the order of the names decides nothing."""
+    for i in range(size.size):
+        wish = after[i] - size[i]
+        if wish > 0.0:
+            after[i] = size[i] + np.trunc(wish * share / lot) * lot
 
-    All alike, so that the order of the names decides nothing. `rate` is the cost per unit of value.
+
+@jit
+def honest_rows(
+    targets: Array,
+    first: int,
+    count: int,
+    fill: Array,
+    worth: Array,
+    known: Array,
+    gone: NDArray[np.bool_],
+    most: Array,
+    rate: float,
+    lot: float,
+    sizes: Array,
+    held: Array,
+    daily: Array,
+    counts: NDArray[np.int64],
+) -> None:
+    """The decisions of `count` rows from row `first` on.
+
+    Args:
+        targets: [R, N]; its row 0 is row `first`.
+        first: the first row that decides.
+        count: how many do.
+        fill: [T, N], the price at which a row's decision is filled; NaN where it can't be.
+        worth: [T, N], the price that values positions just before that fill.
+        known: [T, N], last close up to each row; 0 where there was none.
+        gone: [T, N], where a row has no close.
+        most: [T, N], shares that may be traded; [0, 0]: any number.
+        rate: commission per value traded.
+        lot: shares that are traded together; 0: any fraction, and no limit of cash.
+        sizes: [T, N], shares held after each row; row `first` is read, those after it are filled.
+        held: [T, N], their value as a fraction of equity.
+        daily: [6, T], cash, equity, turnover, costs, gross and net exposure; as `sizes`.
+        counts: [4], added to.
     """
-    need = 0.0
-    for i in range(change.size):
-        value = change[i] * price[i]
-        if change[i] > 0.0:
-            need += value * (1.0 + rate)
-        elif change[i] < 0.0:
-            cash -= value * (1.0 - rate)
-    if need <= cash:
-        return False
-    share = max(cash, 0.0) / need
-    for i in range(change.size):
-        if change[i] > 0.0:
-            change[i] = np.trunc(change[i] * share / lot) * lot if lot > 0.0 else change[i] * share
-    return True
+    for k in range(count):
+        r = first + k
+        before, after = sizes[r], sizes[r + 1]
+        cash = daily[CASH, r]
+        value = cash + value_of(before, worth[r])
+        paid = 0.0
+        traded = 0.0
+        if value > 0.0:
+            counts[UNPRICED] += wanted(targets[k], value, fill[r], before, lot, after)
+            if most.shape[0]:
+                counts[CUT_TO_VOLUME] += cut_to_volume(before, most[r], lot, after)
+            bought, sold = _trades(before, after, fill[r])
+            if lot > 0.0 and bought * (1.0 + rate) > cash + sold * (1.0 - rate):
+                share = max(cash + sold * (1.0 - rate), 0.0) / (bought * (1.0 + rate))
+                cut_to_cash(before, share, lot, after)
+                counts[CUT_TO_CASH] += 1
+                bought, sold = _trades(before, after, fill[r])
+            traded = bought + sold
+            paid = rate * traded
+            cash += sold - bought - paid
+        else:
+            after[:] = before
+        close_row(r + 1, cash, traded / value if value > 0.0 else 0.0, paid, known, gone, sizes, held, daily, counts)
 
 
 @jit
-def executed(change: float, price: float, size: Array, entry: Array, i: int) -> None:
+def close_row(
+    row: int,
+    cash: float,
+    turnover: float,
+    paid: float,
+    known: Array,
+    gone: NDArray[np.bool_],
+    sizes: Array,
+    held: Array,
+    daily: Array,
+    counts: NDArray[np.int64],
+) -> None:
+    """Value the account at close `row`; one that has nothing left is closed out and stays as it is."""
+    equity = cash + value_of(sizes[row], known[row])
+    if equity <= 0.0:
+        sizes[row] = 0.0
+        cash = equity
+    daily[CASH, row], daily[EQUITY, row], daily[TURNOVER, row], daily[COSTS, row] = cash, equity, turnover, paid
+    missing = 0
+    for i in range(sizes.shape[1]):
+        missing += 1 if gone[row, i] and sizes[row, i] != 0.0 else 0
+    counts[MISSING] += missing
+    daily[GROSS, row], daily[NET, row] = _fractions(sizes[row], known[row], equity, held[row])
+
+
+@_sum
+def _fractions(size: Array, price: Array, equity: float, held: Array) -> tuple[float, float]:
+    """Positions [N] as fractions of equity into `held`, and their exposures; 0 where there is no equity."""
+    gross = 0.0
+    net = 0.0
+    unit = 1.0 / equity if equity > 0.0 else 0.0
+    for i in range(size.size):
+        part = size[i] * price[i] * unit
+        held[i] = part
+        gross += abs(part)
+        net += part
+    return gross, net
+
+
+@jit
+def peer_rows(
+    targets: Array,
+    first: int,
+    count: int,
+    fill: Array,
+    mark: Array,
+    check: Array,
+    size_by: Array,
+    close: Array,
+    rate: float,
+    entry: Array,
+    sizes: Array,
+    held: Array,
+    daily: Array,
+    counts: NDArray[np.int64],
+) -> None:
+    """As `honest_rows`, as backtrader does it.
+
+    `mark` values positions where orders are sized, `size_by` divides the money, `check` is where the cash is
+    checked, all [T, N] beside the row that decides; `entry` [N] are average entry prices, changed.
+    """
+    order = np.empty(targets.shape[1])
+    for k in range(count):
+        r = first + k
+        size = sizes[r + 1]
+        size[:] = sizes[r]
+        cash, value = daily[CASH, r], daily[EQUITY, r]
+        _peer_sizes(targets[k], value, mark[r], size_by[r], size, order)
+        counts[CUT_TO_CASH] += _peer_accepts(order, check[r], size, cash, rate)
+        traded = 0.0
+        paid = 0.0
+        for i in range(order.size):
+            if order[i] != 0.0:
+                done, fee, cash = _peer_executes(order[i], fill[r, i], size, entry, cash, rate, i)
+                counts[CUT_TO_CASH] += 1 if done != order[i] else 0
+                traded += abs(done) * fill[r, i]
+                paid += fee
+        daily[CASH, r + 1] = cash
+        equity = _peer_value(cash, size, entry, close[r + 1])
+        daily[EQUITY, r + 1] = equity
+        daily[GROSS, r + 1], daily[NET, r + 1] = _fractions(size, close[r + 1], equity, held[r + 1])
+        daily[TURNOVER, r + 1] = traded / value if value > 0.0 else 0.0
+        daily[COSTS, r + 1] = paid
+
+
+@jit
+def _executed(change: float, price: float, size: Array, entry: Array, i: int) -> None:
     """Book a fill: shares and average entry price of name `i`."""
     before = size[i]
     after = before + change
@@ -99,7 +253,7 @@ def executed(change: float, price: float, size: Array, entry: Array, i: int) -> 
 
 
 @jit
-def peer_sizes(target: Array, value: float, mark: Array, price: Array, size: Array, order: Array) -> None:
+def _peer_sizes(target: Array, value: float, mark: Array, price: Array, size: Array, order: Array) -> None:
     """Whole shares [N] into `order`: the difference to the target at `mark`, divided by `price`, rounded down."""
     for i in range(target.size):
         order[i] = 0.0
@@ -117,7 +271,7 @@ def peer_sizes(target: Array, value: float, mark: Array, price: Array, size: Arr
 
 
 @jit
-def peer_accepts(order: Array, price: Array, size: Array, cash: float, rate: float) -> int:
+def _peer_accepts(order: Array, price: Array, size: Array, cash: float, rate: float) -> int:
     """Cash check of all orders one after another at `price`; a refused one becomes 0 but its cash stays gone.
 
     Returns:
@@ -141,7 +295,7 @@ def peer_accepts(order: Array, price: Array, size: Array, cash: float, rate: flo
 
 
 @jit
-def peer_executes(
+def _peer_executes(
     order: float, price: float, size: Array, entry: Array, cash: float, rate: float, i: int
 ) -> tuple[float, float, float]:
     """Fill name `i`: what closes is always done, what opens only where cash stays 0 or more.
@@ -165,12 +319,12 @@ def peer_executes(
             cash = left
             commission += fee
     if closed + opened != 0.0:
-        executed(closed + opened, price, size, entry, i)
+        _executed(closed + opened, price, size, entry, i)
     return closed + opened, commission, cash
 
 
 @jit
-def peer_value(cash: float, size: Array, entry: Array, close: Array) -> float:
+def _peer_value(cash: float, size: Array, entry: Array, close: Array) -> float:
     """Cash and positions at the close; longs are added as cost and gain apart, which rounds in its own way."""
     total = 0.0
     for i in range(size.size):
@@ -192,153 +346,3 @@ def _parts(order: float, held: float) -> tuple[float, float]:
     if abs(order) <= abs(held):
         return order, 0.0
     return -held, order + held
-
-
-@jit
-def closed_out(cash: float, size: Array, entry: Array, price: Array) -> float:
-    """Sell everything at `price`: what an account does that has nothing left. Returns the cash."""
-    total = account_value(cash, size, price)
-    size[:] = 0.0
-    entry[:] = 0.0
-    return total
-
-
-@jit
-def fractions(size: Array, price: Array, equity: float, out: Array) -> None:
-    """Positions [N] at `price` as fractions of equity; 0 where there is no equity."""
-    for i in range(size.size):
-        out[i] = size[i] * price[i] / equity if size[i] != 0.0 and equity > 0.0 else 0.0
-
-
-@jit
-def trade_rows(
-    peer: bool,
-    targets: Array,
-    fill: Array,
-    mark: Array,
-    check: Array,
-    size_by: Array,
-    known: Array,
-    gone: NDArray[np.bool_],
-    most: Array,
-    rate: float,
-    lot: float,
-    size: Array,
-    entry: Array,
-    daily: Array,
-    held: Array,
-    counts: NDArray[np.int64],
-    place: NDArray[np.int64],
-    record: Array,
-) -> int:
-    """Trade R rows of targets [R, N]; prices [R + 1, N] stand beside the row that decides.
-
-    `daily` [4, R + 1] (cash, equity, turnover, costs) and `held` [R + 1, N] are filled from place 1 on,
-    `counts` [4] (orders without a price, cut to the volume, to the cash; closes missing) are added to,
-    `place` [F, 2] (row, name) and `record` [F, 3] (shares, price, commission) take the fills.
-
-    Returns:
-        The number of fills.
-    """
-    rows, names = targets.shape
-    change = np.empty(names)
-    filled = 0
-    for r in range(rows):
-        daily[:, r + 1] = daily[:, r]
-        state = daily[:, r + 1]
-        if peer:
-            peer_sizes(targets[r], state[1], mark[r], size_by[r], size, change)
-            counts[2] += peer_accepts(change, check[r], size, state[0], rate)
-            done = _peer_row(r, change, fill[r], rate, size, entry, state, counts, place[filled:], record[filled:])
-            after = peer_value(state[0], size, entry, known[r + 1])
-        else:
-            value = account_value(state[0], size, np.where(np.isnan(fill[r]), known[r], fill[r]))
-            change[:] = 0.0
-            if value > 0.0:
-                refused, cut = wanted(targets[r], value, fill[r], most[r], size, lot, change)
-                counts[0] += refused
-                counts[1] += cut
-                if lot > 0.0:
-                    counts[2] += cut_to_cash(change, fill[r], state[0], rate, lot)
-            state[1] = value
-            done = _honest_row(r, change, fill[r], rate, size, entry, state, place[filled:], record[filled:])
-            after = account_value(state[0], size, known[r + 1])
-            if after <= 0.0:
-                state[0] = closed_out(state[0], size, entry, known[r + 1])
-        filled += done
-        state[1] = after
-        for i in range(names):
-            if size[i] != 0.0 and gone[r + 1, i]:
-                counts[3] += 1
-        fractions(size, known[r + 1], after, held[r + 1])
-    return filled
-
-
-@jit
-def _honest_row(
-    row: int,
-    change: Array,
-    price: Array,
-    rate: float,
-    size: Array,
-    entry: Array,
-    state: Array,
-    place: NDArray[np.int64],
-    record: Array,
-) -> int:
-    """Fill `change` [N], sells first; `state` is cash, value traded upon, turnover, costs."""
-    filled = 0
-    traded = 0.0
-    paid = 0.0
-    for buys in (False, True):
-        for i in range(change.size):
-            if change[i] == 0.0 or (change[i] > 0.0) != buys:
-                continue
-            value = change[i] * price[i]
-            fee = abs(change[i]) * rate * price[i]
-            executed(change[i], price[i], size, entry, i)
-            state[0] -= value
-            state[0] -= fee
-            traded += abs(value)
-            paid += fee
-            place[filled, 0], place[filled, 1] = row, i
-            record[filled, 0], record[filled, 1], record[filled, 2] = change[i], price[i], fee
-            filled += 1
-    state[2] = traded / state[1] if state[1] > 0.0 else 0.0
-    state[3] = paid
-    return filled
-
-
-@jit
-def _peer_row(
-    row: int,
-    order: Array,
-    price: Array,
-    rate: float,
-    size: Array,
-    entry: Array,
-    state: Array,
-    counts: NDArray[np.int64],
-    place: NDArray[np.int64],
-    record: Array,
-) -> int:
-    """Fill `order` [N] in the order of the names; `state` as in `_honest_row`."""
-    filled = 0
-    traded = 0.0
-    paid = 0.0
-    for i in range(order.size):
-        if order[i] == 0.0:
-            continue
-        done, fee, state[0] = peer_executes(order[i], price[i], size, entry, state[0], rate, i)
-        if done != order[i]:
-            counts[2] += 1
-        if done == 0.0:
-            continue
-        traded += abs(done) * price[i]
-        paid += fee
-        place[filled, 0], place[filled, 1] = row, i
-        record[filled, 0], record[filled, 1], record[filled, 2] = done, price[i], fee
-        filled += 1
-    state[2] = traded / state[1] if state[1] > 0.0 else 0.0
-    state[3] = paid
-    return filled

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from alphaswarm.backtest import metrics
 from alphaswarm.core import EvidenceInvalid, canonical_json
 
-__all__ = ["BacktestResult", "Fill", "Fills"]
+__all__ = ["BacktestResult", "Fill", "FillColumns", "Fills"]
 
 
 class Fill(NamedTuple):
@@ -28,47 +28,50 @@ class Fill(NamedTuple):
     commission: float
 
 
-@dataclass(frozen=True, eq=False)
-class Fills:
-    """Fills in the order in which they were done, as columns [F]; iterating gives `Fill`.
-
-    Attributes:
-        bar: row of the panel.
-        name: place of the symbol in `symbols`.
-        size: shares, negative where sold.
-        price: per share.
-        commission: what it cost, in money.
-        symbols: of the panel.
-    """
+class FillColumns(NamedTuple):
+    """Fills as columns [F]: see `Fills`."""
 
     bar: NDArray[np.int64]
     name: NDArray[np.int64]
     size: NDArray[np.float64]
     price: NDArray[np.float64]
     commission: NDArray[np.float64]
-    symbols: tuple[str, ...] = ()
+
+
+class Fills:
+    """Fills in the order in which they were done; iterating gives `Fill`, `columns` all of them at once.
+
+    There may be a million; they are listed when they are first asked for.
+
+    Args:
+        columns: makes the columns.
+        symbols: of the panel; a fill's `name` is a place in them.
+    """
+
+    def __init__(self, columns: Callable[[], FillColumns], symbols: tuple[str, ...]) -> None:
+        self._make = columns
+        self.symbols = symbols
 
     @classmethod
     def none(cls) -> Fills:
         """No fills."""
         whole, real = np.empty(0, np.int64), np.empty(0)
-        return cls(whole, whole, real, real, real)
+        return cls(lambda: FillColumns(whole, whole, real, real, real), ())
 
-    def __post_init__(self) -> None:
-        for column in (self.bar, self.name, self.size, self.price, self.commission):
+    @cached_property
+    def columns(self) -> FillColumns:
+        """Rows of the panel, places of symbols, shares, prices, costs in money; read-only arrays [F]."""
+        made = self._make()
+        for column in made:
             column.setflags(write=False)
+        return made
 
     def __len__(self) -> int:
-        return int(self.bar.size)
+        return int(self.columns.bar.size)
 
     def __getitem__(self, place: int) -> Fill:
-        return Fill(
-            int(self.bar[place]),
-            self.symbols[self.name[place]],
-            float(self.size[place]),
-            float(self.price[place]),
-            float(self.commission[place]),
-        )
+        bar, name, size, price, commission = (column[place] for column in self.columns)
+        return Fill(int(bar), self.symbols[name], float(size), float(price), float(commission))
 
     def __iter__(self) -> Iterator[Fill]:
         return (self[place] for place in range(len(self)))

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -361,7 +362,19 @@ class _Account:
         )
 
 
+# Preparing the returns of a panel takes longer than trading on them: kept as long as the panel is.
+_PREPARED: WeakKeyDictionary[Panel, dict[tuple[Any, ...], _Market]] = WeakKeyDictionary()
+
+
 def _panel_market(panel: Panel, engine: VectorEngine) -> _Market:
+    kept = _PREPARED.setdefault(panel, {})
+    key = (engine.fill, engine.dtype, isinstance(engine.costs, ProportionalCosts))
+    if key not in kept:
+        kept[key] = _prepared(panel, engine)
+    return kept[key]
+
+
+def _prepared(panel: Panel, engine: VectorEngine) -> _Market:
     close = _prices(panel, "close")
     price = close if engine.fill == "close_t1" else _prices(panel, "open")
     can = tradable(panel, price)

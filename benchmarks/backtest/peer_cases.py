@@ -45,9 +45,7 @@ def draw(seed: int) -> Case:
     close = rng.choice([5.0, 50.0, 300.0], names) * np.exp(np.cumsum(spread * rng.standard_normal((days, names)), 0))
     opened = close * np.exp(spread * rng.standard_normal((days, names)))
     wick = 1 + spread * rng.random((2, days, names))
-    bars = np.stack(
-        [opened, np.maximum(opened, close) * wick[0], np.minimum(opened, close) / wick[1], close], axis=2
-    )
+    bars = np.stack([opened, np.maximum(opened, close) * wick[0], np.minimum(opened, close) / wick[1], close], axis=2)
     if rng.random() < 0.5:
         bars = np.maximum(np.round(bars, 2), 0.01)
     style = rng.integers(4)
@@ -86,8 +84,7 @@ def mismatches(case: Case, k: int, traces: Mapping[str, Array]) -> list[str]:
         session.step(target)
         cash.append(session.cash)
     result = session.result()
-    fills = result.fills
-    ours = np.stack([fills.bar, fills.name, fills.size, fills.price, fills.commission], axis=1)
+    ours = np.stack(result.fills.columns, axis=1)
     theirs = traces[f"fills_{k}"]
     found = []
     if ours.shape != theirs.shape or not np.allclose(ours, theirs, rtol=TOLERANCE, atol=TOLERANCE):
