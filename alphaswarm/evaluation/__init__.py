@@ -2,11 +2,15 @@
 
 from alphaswarm.evaluation.book import turnover
 from alphaswarm.evaluation.bootstrap import block_length, bootstrap_interval
-from alphaswarm.evaluation.evaluator import DECAY_HORIZONS, Evaluator
+from alphaswarm.evaluation.brain import BrainLabel, SubUniverse, brain_labels
+from alphaswarm.evaluation.breakdown import Part, by_group, by_regime, by_year, market_regimes
+from alphaswarm.evaluation.capacity import Capacity, CostPoint, book_capacity, cost_curve, liquidity
+from alphaswarm.evaluation.evaluator import DECAY_HORIZONS, Evaluator, RankedFactor
 from alphaswarm.evaluation.evidence import DecayPoint, Evidence
 from alphaswarm.evaluation.ic import ic_series, information_ratio, newey_west_lags, newey_west_t, rank_ic_series
 from alphaswarm.evaluation.labels import forward_returns
 from alphaswarm.evaluation.multiple import bh_fdr, confirmation_hurdle, effective_trials, hurdle
+from alphaswarm.evaluation.neutral import ExposureSet, Left, correlations_left, residual_ranks, what_is_left
 from alphaswarm.evaluation.overfitting import Overfitting, pbo
 from alphaswarm.evaluation.quantiles import quantile_return_series, quantile_returns
 from alphaswarm.evaluation.residual import Exposures
@@ -20,26 +24,45 @@ from alphaswarm.evaluation.sharpe import (
     probabilistic_sharpe_ratio,
     sharpe_moments,
 )
+from alphaswarm.evaluation.sheet import SharpeFigures, TearSheet, TearSheets
 from alphaswarm.evaluation.splits import Split, combinatorial, date_range, purge, segments, walk_forward
 from alphaswarm.evaluation.windows import Window, Windows, default_windows
 
 __all__ = [
     "DECAY_HORIZONS",
+    "BrainLabel",
+    "Capacity",
+    "CostPoint",
     "DecayPoint",
     "Evaluator",
     "Evidence",
+    "ExposureSet",
     "Exposures",
     "FactorSeries",
+    "Left",
     "Overfitting",
+    "Part",
+    "RankedFactor",
+    "SharpeFigures",
     "SharpeMoments",
     "Split",
+    "SubUniverse",
+    "TearSheet",
+    "TearSheets",
     "Window",
     "Windows",
     "bh_fdr",
     "block_length",
+    "book_capacity",
     "bootstrap_interval",
+    "brain_labels",
+    "by_group",
+    "by_regime",
+    "by_year",
     "combinatorial",
     "confirmation_hurdle",
+    "correlations_left",
+    "cost_curve",
     "date_range",
     "default_windows",
     "deflated_sharpe_ratio",
@@ -49,6 +72,8 @@ __all__ = [
     "hurdle",
     "ic_series",
     "information_ratio",
+    "liquidity",
+    "market_regimes",
     "minimum_backtest_length",
     "minimum_track_record_length",
     "newey_west_lags",
@@ -59,8 +84,10 @@ __all__ = [
     "quantile_return_series",
     "quantile_returns",
     "rank_ic_series",
+    "residual_ranks",
     "segments",
     "sharpe_moments",
     "turnover",
     "walk_forward",
+    "what_is_left",
 ]

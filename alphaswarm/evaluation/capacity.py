@@ -21,7 +21,7 @@ __all__ = [
     "VOLUME_ROWS",
     "Capacity",
     "CostPoint",
-    "capacity",
+    "book_capacity",
     "cost_curve",
     "liquidity",
 ]
@@ -112,7 +112,7 @@ class Capacity:
         return plain | {"curve": [{"aum": aum, "sharpe": sharpe} for aum, sharpe in self.curve]}
 
 
-def capacity(
+def book_capacity(
     traded: Floats,
     result: Floats,
     names: TradedNames | None,

@@ -17,7 +17,7 @@ from alphaswarm.evaluation.book import RankBook, rank_book
 from alphaswarm.evaluation.bootstrap import bootstrap_interval
 from alphaswarm.evaluation.brain import BrainLabel, SubUniverse, brain_labels
 from alphaswarm.evaluation.breakdown import Part, by_group, by_regime, by_year, market_regimes
-from alphaswarm.evaluation.capacity import Capacity, CostPoint, capacity, cost_curve, liquidity
+from alphaswarm.evaluation.capacity import Capacity, CostPoint, book_capacity, cost_curve, liquidity
 from alphaswarm.evaluation.evaluator import Evaluator, RankedFactor
 from alphaswarm.evaluation.evidence import Evidence, summarise
 from alphaswarm.evaluation.ic import newey_west_t
@@ -262,7 +262,7 @@ class TearSheets:
             for name, bp in (("gross", 0.0), ("net", series.cost_bp))
         )
         held = _span(active)
-        carried = capacity(
+        carried = book_capacity(
             book.traded[held],
             series.gross[held],
             _rows_of(self._names, held),

@@ -10,7 +10,7 @@ from scipy.optimize import brentq
 from alphaswarm.backtest import metrics
 from alphaswarm.core import EvidenceInvalid, Panel
 from alphaswarm.evaluation import Evaluator, Window
-from alphaswarm.evaluation.capacity import CURVE_AUM, Capacity, capacity, cost_curve, liquidity
+from alphaswarm.evaluation.capacity import CURVE_AUM, Capacity, book_capacity, cost_curve, liquidity
 from alphaswarm.trading import SquareRootImpact, TradedNames
 
 DAYS, NAMES = 400, 12
@@ -38,7 +38,7 @@ def after_impact(money, traded, result, names, coefficient=1.0):
 @pytest.mark.parametrize("coefficient", [0.3, 1.0])
 def test_half_of_the_sharpe_ratio_is_left_at_that_money(seed, coefficient):
     traded, result, names = book(seed)
-    found = capacity(traded, result, names, periods=252, impact=SquareRootImpact(coefficient))
+    found = book_capacity(traded, result, names, periods=252, impact=SquareRootImpact(coefficient))
     gross = metrics.sharpe(result, 252)
     left = metrics.sharpe(after_impact(found.impact_aum, traded, result, names, coefficient), 252)
     assert left == pytest.approx(gross / 2, rel=1e-9)
@@ -56,13 +56,13 @@ def test_one_name_by_hand():
     result = np.tile([11e-4, 9e-4], 50)
     traded = np.full((100, 1), 0.1)
     names = TradedNames(dollar_volume=np.full((100, 1), 1e6), volatility=np.full((100, 1), 0.04))
-    found = capacity(traded, result, names, periods=252)
+    found = book_capacity(traded, result, names, periods=252)
     share = (5e-4 / 0.1 / 0.04) ** 2  # of the day's volume, at which trading costs 50 bp
     assert found.impact_aum == pytest.approx(share * 1e6 / 0.1, rel=1e-9)
     assert found.volume_aum == pytest.approx(0.05 * 1e6 / 0.1, rel=1e-12)
     assert found.aum == found.impact_aum
     assert found.participation == pytest.approx(share, rel=1e-9)
-    cheap = capacity(traded, result, names, periods=252, impact=SquareRootImpact(0.1, cap=0.01))
+    cheap = book_capacity(traded, result, names, periods=252, impact=SquareRootImpact(0.1, cap=0.01))
     assert cheap.impact_aum == pytest.approx(100 * found.impact_aum, rel=1e-9)
     assert cheap.aum == cheap.volume_aum == pytest.approx(1e5, rel=1e-12)
     assert cheap.participation == pytest.approx(0.01, rel=1e-12)
@@ -70,7 +70,7 @@ def test_one_name_by_hand():
 
 def test_the_average_dollar_meets_the_cap():
     traded, result, names = book()
-    found = capacity(traded, result, names, periods=252, impact=SquareRootImpact(0.0, cap=0.02))
+    found = book_capacity(traded, result, names, periods=252, impact=SquareRootImpact(0.0, cap=0.02))
     assert found.impact_aum is None
     assert found.aum == found.volume_aum
     share = found.volume_aum * traded / names.dollar_volume
@@ -80,7 +80,7 @@ def test_the_average_dollar_meets_the_cap():
 
 def test_the_curve_is_the_sharpe_ratio_at_each_money():
     traded, result, names = book()
-    curve = capacity(traded, result, names, periods=252).curve
+    curve = book_capacity(traded, result, names, periods=252).curve
     assert [money for money, _ in curve] == list(CURVE_AUM)
     expected = [metrics.sharpe(after_impact(money, traded, result, names), 252) for money in CURVE_AUM]
     np.testing.assert_allclose([sharpe for _, sharpe in curve], expected, rtol=1e-9)
@@ -90,7 +90,7 @@ def test_the_curve_is_the_sharpe_ratio_at_each_money():
 def test_a_market_as_much_larger_carries_as_much_more(scale):
     traded, result, names = book()
     larger = TradedNames(dollar_volume=scale * names.dollar_volume, volatility=names.volatility)
-    one, other = (capacity(traded, result, known, periods=252) for known in (names, larger))
+    one, other = (book_capacity(traded, result, known, periods=252) for known in (names, larger))
     assert other.impact_aum == pytest.approx(scale * one.impact_aum, rel=1e-9)
     assert other.volume_aum == pytest.approx(scale * one.volume_aum, rel=1e-9)
     assert other.participation == pytest.approx(one.participation, rel=1e-9)
@@ -101,7 +101,7 @@ def test_unknown_volume_is_said():
     volume = names.dollar_volume.copy()
     volume[:, :3] = np.nan
     partly = TradedNames(dollar_volume=volume, volatility=names.volatility)
-    found = capacity(traded, result, partly, periods=252)
+    found = book_capacity(traded, result, partly, periods=252)
     assert found.covered == pytest.approx(traded[:, 3:].sum() / traded.sum(), rel=1e-12)
     left = metrics.sharpe(after_impact(found.impact_aum, traded, result, partly), 252)
     assert left == pytest.approx(metrics.sharpe(result, 252) / 2, rel=1e-9)
@@ -120,7 +120,7 @@ def test_unknown_volume_is_said():
 )
 def test_no_capacity_has_a_reason(change, reason):
     traded, result, names = book()
-    found = capacity(**({"traded": traded, "result": result, "names": names} | change), periods=252)
+    found = book_capacity(**({"traded": traded, "result": result, "names": names} | change), periods=252)
     assert found.aum is found.impact_aum is found.volume_aum is found.participation is None
     assert reason in found.reason
     assert found.to_dict()["curve"] == []
@@ -129,12 +129,12 @@ def test_no_capacity_has_a_reason(change, reason):
 def test_days_must_agree():
     traded, result, names = book()
     with pytest.raises(EvidenceInvalid, match="share their days"):
-        capacity(traded, result[1:], names, periods=252)
+        book_capacity(traded, result[1:], names, periods=252)
 
 
 def test_plain_values():
     traded, result, names = book()
-    plain = capacity(traded, result, names, periods=252).to_dict()
+    plain = book_capacity(traded, result, names, periods=252).to_dict()
     assert plain["curve"][0]["aum"] == 1e6
     assert plain["coefficient"] == 1.0
     assert math.isfinite(plain["aum"])
