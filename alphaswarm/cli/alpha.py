@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from alphaswarm.cli import language
-from alphaswarm.cli.expression import ExpressionArgument, read_program
+from alphaswarm.cli.expression import ExpressionArgument, ExpressionCommand, read_program
 from alphaswarm.cli.output import (
     JsonOption,
     PanelOption,
     WorkspaceOption,
     default_workspace,
-    expression_settings,
     number,
     open_catalog,
     open_workspace,
@@ -42,7 +41,7 @@ DialectOption = Annotated[
 FillOption = Annotated[str, typer.Option("--fill", help="close_t1: fill one close later; open_t1: at the next open.")]
 
 
-@app.command(context_settings=expression_settings)
+@app.command(cls=ExpressionCommand)
 def validate(
     expression: ExpressionArgument,
     panel: PanelOption = None,
@@ -112,7 +111,7 @@ SAFETY = {
 }
 
 
-@app.command(context_settings=expression_settings)
+@app.command(cls=ExpressionCommand)
 def explain(
     expression: ExpressionArgument,
     as_json: JsonOption = False,
@@ -138,7 +137,7 @@ def explain(
         print(f"note: {note}")
 
 
-@app.command(context_settings=expression_settings)
+@app.command(cls=ExpressionCommand)
 def evaluate(
     expression: ExpressionArgument,
     panel: PanelOption = None,
@@ -164,7 +163,7 @@ def evaluate(
         print(f"note: {note}")
 
 
-@app.command(context_settings=expression_settings)
+@app.command(cls=ExpressionCommand)
 def weights(
     expression: ExpressionArgument,
     as_of: Annotated[str, typer.Option("--as-of", help="The date at whose close the weights are decided.")],

@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from alphaswarm.cli.expression import ExpressionArgument
+from alphaswarm.cli.expression import ExpressionArgument, ExpressionCommand
 from alphaswarm.cli.output import (
     JsonOption,
     PanelOption,
     WorkspaceOption,
     default_workspace,
-    expression_settings,
     number,
     open_workspace,
     print_json,
@@ -27,7 +26,7 @@ __all__ = ["app"]
 app = typer.Typer(no_args_is_help=True)
 
 
-@app.command(context_settings=expression_settings)
+@app.command(cls=ExpressionCommand)
 def run(
     expression: ExpressionArgument,
     panel: PanelOption = None,

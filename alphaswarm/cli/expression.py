@@ -2,13 +2,53 @@
 
 from __future__ import annotations
 
+import re
 import sys
+from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
-__all__ = ["ExpressionArgument", "expression_text", "read_program"]
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["ExpressionArgument", "ExpressionCommand", "expression_text", "read_program"]
+
+_OPTION = re.compile(r"--?(?P<name>[A-Za-z][A-Za-z0-9_-]*)(?P<value>=.*)?", re.DOTALL)
+# How alike a word and an option are, from 0 to 1, where the word is taken for a slip.
+_SLIP = 0.75
+
+
+class ExpressionCommand(TyperCommand):
+    """A command that takes an expression, which may begin with a minus; a mistyped option is refused all the same."""
+
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        settings["context_settings"] = {**(settings.get("context_settings") or {}), "ignore_unknown_options": True}
+        super().__init__(*args, **settings)
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """As ever, after a look at what no option claims."""
+        for name, nearest in self._slips(ctx, args):
+            hint = f" Did you mean {nearest}?" if nearest else ""
+            ctx.fail(f"No such option: {name}.{hint}")
+        return super().parse_args(ctx, args)
+
+    def _slips(self, ctx: Any, args: list[str]) -> Iterator[tuple[str, str]]:
+        """Words in the form of an option that can be no expression, with the option that is meant, if any."""
+        params = self.get_params(ctx)
+        options = {option.lstrip("-"): option for param in params for option in (*param.opts, *param.secondary_opts)}
+        given, rest, _ = self.make_parser(ctx).parse_args(args=list(args))
+        taken = [given.get(param.name) for param in params if param.param_type_name == "argument"]
+        before = args[: args.index("--")] if "--" in args else args
+        for word in (*filter(None, taken), *rest):
+            match = _OPTION.fullmatch(word) if word in before else None
+            if match is None:
+                continue
+            near = get_close_matches(match["name"], options, n=1, cutoff=_SLIP)
+            if near or match["value"] or (rest and word.startswith("--")):
+                yield word.partition("=")[0], options[near[0]] if near else ""
 
 
 def read_program(source: str) -> str:

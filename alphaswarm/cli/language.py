@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from typing import Annotated
 
 import typer
@@ -63,7 +64,12 @@ def library(
     found = formulas()
     chosen = [formula for formula in found.values() if name in (None, formula.name, formula.library)]
     if not chosen:
-        raise UnknownName.of("formula or library", str(name), {one.library for one in found.values()} | found.keys())
+        shelf = sorted({one.library for one in found.values()})
+        alike = get_close_matches(str(name), [*shelf, *found], n=3)
+        raise UnknownName(
+            f"unknown formula or library {name!r}; libraries: {', '.join(shelf)}; alphaswarm alpha library lists all "
+            f"formulas" + (f"; did you mean {' or '.join(alike)}?" if alike else "")
+        )
     held = open_catalog(workspace).open(panel) if panel else None
 
     def body(formula: Formula) -> dict[str, object]:

@@ -46,7 +46,11 @@ def test_the_library_lists_and_shows(shell: Shell, tiny: str) -> None:
     assert "wq101" in shell("alpha", "library", "worldquant101").out
     unknown = shell("alpha", "library", "wq102")
     assert unknown.code == 2
-    assert "wq101" in unknown.err
+    assert "did you mean wq101" in unknown.err
+    assert "libraries: alpha158, classics, worldquant101" in unknown.err
+    assert len(unknown.err.strip()) < 200
+    assert "did you mean alpha158?" in shell("alpha", "library", "alpha15").err.replace(" or ", "? or ")
+    assert "did you mean" not in shell("alpha", "library", "nothing").err
 
 
 def test_the_library_says_what_fits_a_panel(shell: Shell, tiny: str) -> None:

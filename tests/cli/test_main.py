@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import typer
 
+import alphaswarm
 from alphaswarm.cli.exit_codes import ExitCode
 from alphaswarm.core import Reason
 
@@ -27,6 +28,11 @@ def test_python_m_and_help() -> None:
     for group in ("agent", "alpha", "backtest", "data", "mcp", "rag", "init", "report", "doctor"):
         assert group in done.stdout
     assert done.stderr == ""
+
+
+def test_the_version_is_told(shell: Shell) -> None:
+    outcome = shell("--version")
+    assert (outcome.code, outcome.out, outcome.err) == (0, f"{alphaswarm.__version__}\n", "")
 
 
 def test_help_loads_nothing_heavy() -> None:
