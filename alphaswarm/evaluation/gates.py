@@ -14,10 +14,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
 from pydantic import BaseModel, ConfigDict, Field
 
-from alphaswarm.backtest import metrics, rank_weights, stagger
+from alphaswarm.backtest import metrics
 from alphaswarm.evaluation.multiple import confirmation_hurdle, hurdle
 from alphaswarm.evaluation.series import FactorSeries
 from alphaswarm.evaluation.sharpe import SharpeMoments, deflated_sharpe_ratio, sharpe_moments
@@ -38,7 +37,6 @@ __all__ = [
     "deflated",
     "distinct_gate",
     "economic_gates",
-    "max_weight",
     "search_gates",
     "selection_gates",
 ]
@@ -139,14 +137,6 @@ def deflated(moments: SharpeMoments | None, n_trials: int, variance: float | Non
     )
 
 
-def max_weight(factor: ArrayLike, tranches: int, rows: slice) -> float | None:
-    """The largest absolute weight that the staggered rank book of `factor` [T, N] gives one name in `rows`."""
-    values = np.asarray(factor, np.float64)
-    first = max(0, rows.start - tranches + 1)
-    held = np.abs(stagger(rank_weights(values[first : rows.stop]), tranches)[rows.start - first :])
-    return float(held.max()) if held.size else None
-
-
 def search_gates(evidence: Mapping[str, Any], *, rows: int, n_trials: int, synthetic: bool) -> list[GateResult]:
     """Tier 1 as far as the search window goes.
 
@@ -214,7 +204,7 @@ def economic_gates(
         thresholds: what is asked.
         n_trials: N, which deflates the Sharpe ratio.
         weight: the largest weight of one name.
-        capacity: money at which half of the net Sharpe ratio is left; None where it can't be told.
+        capacity: money at which impact halves the Sharpe ratio; None where it can't be told.
         likeness: largest absolute correlation to a member of the pool, and that member's net Sharpe ratio;
             None for an empty pool.
     """
@@ -243,7 +233,7 @@ def economic_gates(
             value=capacity,
             threshold=None,
             passed=capacity is not None,
-            reason="" if capacity is not None else "capacity needs dollar volume and a net result above 0",
+            reason="" if capacity is not None else "no capacity: it needs dollar volume and a result above 0",
         ),
         _unlike(book.net_sharpe, likeness, thresholds),
     ]

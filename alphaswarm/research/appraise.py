@@ -5,30 +5,25 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from alphaswarm.core import SpecInvalid
 from alphaswarm.research.examine import checked, factor_values
 from alphaswarm.research.multiplicity import Multiplicity
 from alphaswarm.research.panels import OpenPanel, Panels
 from alphaswarm.research.trial import Trial
-from alphaswarm.trading import ProportionalCosts
 
 if TYPE_CHECKING:
     from alphaswarm.backtest import Fill
-    from alphaswarm.evaluation import Evaluator, FactorSeries
-    from alphaswarm.evaluation.capacity import Capacity
+    from alphaswarm.evaluation import Evaluator
     from alphaswarm.evaluation.gates import GateResult, Thresholds
     from alphaswarm.evaluation.known import KnownFormulas
+    from alphaswarm.evaluation.sheet import TearSheets
     from alphaswarm.research.pool import Pool
-    from alphaswarm.trading import TradedNames
 
 __all__ = ["Appraiser", "last_read"]
 
 # Rows after a model's cutoff from which figures on them alone are worth showing: a year.
 LEAST_AFTER = 252
-
-Array = NDArray[np.float64]
 
 
 class Appraiser:
@@ -43,7 +38,7 @@ class Appraiser:
         self._panels = panels
         self._pool = pool
         self._known: tuple[str, KnownFormulas] | None = None
-        self._liquid: tuple[str, TradedNames | None] | None = None
+        self._sheets: tuple[tuple[Any, ...], TearSheets] | None = None
         self._after: tuple[tuple[Any, ...], Evaluator | None] | None = None
 
     def appraise(
@@ -66,23 +61,20 @@ class Appraiser:
             n_trials: N.
             together: all trials on these data.
         """
-        from alphaswarm.evaluation.gates import book_figures, deflated, economic_gates, max_weight
+        from alphaswarm.evaluation.gates import book_figures, deflated, economic_gates
 
         factor = factor_values(checked(trial.expression, opened.panel), opened.seen)
-        _, series = self._panels.evidence(opened, factor, trial.horizon, cast("Fill", trial.fill))
-        book = book_figures(series, sign, thresholds.cost_bp)
-        weight = max_weight(factor, trial.horizon, opened.window.rows(opened.seen.dates))
-        carried = self._capacity(opened, factor, sign, series, thresholds.cost_bp)
+        sheet = self._tear_sheets(opened, trial).sheet(sign * factor, n_trials=n_trials)
+        book = book_figures(sheet.series, 1, thresholds.cost_bp)
         gates = economic_gates(
             book,
             thresholds,
             n_trials=n_trials,
-            weight=weight,
-            capacity=carried.aum,
-            likeness=self._pool.likeness(opened, trial, factor, series),
+            weight=sheet.max_weight,
+            capacity=sheet.capacity.aum,
+            likeness=self._pool.likeness(opened, trial, factor, sheet.series),
         )
         nearest = self._formulas(opened).nearest(factor)
-        fitness = None if trial.fitness is None else sign * trial.fitness
         reported = {
             **together.report(),
             "discovery": together.is_discovery((trial.digest, trial.horizon, trial.fill)),
@@ -93,11 +85,12 @@ class Appraiser:
                 "net_sharpe": book.net_sharpe,
                 "breakeven_bp": book.breakeven_bp,
                 "turnover": book.turnover,
-                "max_weight": weight,
+                "max_weight": sheet.max_weight,
             },
-            "capacity": carried.to_dict(),
+            "cost_curve": [point.to_dict() for point in sheet.costs],
+            "capacity": sheet.capacity.to_dict(),
             "known": None if nearest is None else nearest.to_dict(),
-            "brain": _brain(book.sharpe, fitness, book.turnover, weight),
+            "brain": [label.to_dict() for label in sheet.brain],
         }
         return gates, reported
 
@@ -122,28 +115,14 @@ class Appraiser:
         names = ("n_days", "rank_ic", "rank_ic_t", "evidence", "evidence_t", "sharpe")
         return {"window": evaluator.window.to_dict(), **{name: getattr(found, name) for name in names}}
 
-    def _capacity(self, opened: OpenPanel, factor: Array, sign: int, series: FactorSeries, cost_bp: float) -> Capacity:
-        """The money at which impact halves the Sharpe ratio of the net result."""
-        from alphaswarm.backtest import rank_weights, stagger
-        from alphaswarm.evaluation.capacity import capacity
-        from alphaswarm.trading import TradedNames
+    def _tear_sheets(self, opened: OpenPanel, trial: Trial) -> TearSheets:
+        from alphaswarm.evaluation.sheet import TearSheets
 
-        rows = np.flatnonzero(series.active) + opened.window.rows(opened.seen.dates).start
-        names = self._liquidity(opened)
-        if names is not None and names.dollar_volume is not None and names.volatility is not None:
-            names = TradedNames(dollar_volume=names.dollar_volume[rows], volatility=names.volatility[rows])
-        held = stagger(rank_weights(factor), series.horizon)
-        traded = np.abs(np.diff(held, axis=0, prepend=0.0))[rows]
-        result = sign * series.gross - ProportionalCosts(cost_bp).charge(series.turnover)
-        return capacity(traded, result[series.active], names, periods=series.periods)
-
-    def _liquidity(self, opened: OpenPanel) -> TradedNames | None:
-        from alphaswarm.evaluation.capacity import VOLATILITY_ROWS, liquidity
-
-        if self._liquid is None or self._liquid[0] != opened.panel.digest:
-            spread = checked(f"ts_std(returns, {VOLATILITY_ROWS})", opened.panel)
-            self._liquid = (opened.panel.digest, liquidity(opened.seen, factor_values(spread, opened.seen)))
-        return self._liquid[1]
+        key = (opened.panel.digest, trial.horizon, trial.fill)
+        if self._sheets is None or self._sheets[0] != key:
+            evaluator = self._panels.search_evaluator(opened, trial.horizon, cast("Fill", trial.fill))
+            self._sheets = (key, TearSheets(evaluator))
+        return self._sheets[1]
 
     def _formulas(self, opened: OpenPanel) -> KnownFormulas:
         from alphaswarm.evaluation.known import KnownFormulas
@@ -168,14 +147,3 @@ def last_read(cutoff: str | None) -> np.datetime64 | None:
     if len(cutoff) != len("2024-06-30") or np.isnat(day):
         raise SpecInvalid(f"the cutoff of a language model must be a date such as 2024-06-30, got {cutoff!r}")
     return day
-
-
-def _brain(sharpe: float | None, fitness: float | None, turnover: float | None, weight: float | None) -> dict[str, Any]:
-    """The submission tests of WorldQuant BRAIN for one day's delay, before costs: a label that decides nothing."""
-    tests = {
-        "sharpe": sharpe is not None and sharpe > 1.25,
-        "fitness": fitness is not None and fitness > 1.0,
-        "turnover": turnover is not None and 0.01 <= turnover <= 0.70,
-        "weight": weight is not None and weight < 0.10,
-    }
-    return {"sharpe": sharpe, "fitness": fitness, "tests": tests, "passed": all(tests.values())}

@@ -120,6 +120,10 @@ class Panels:
         self._sealed(opened)
         return self._judging(opened, opened.windows.vault.after_embargo(opened.panel.dates), horizon, fill)
 
+    def search_evaluator(self, opened: OpenPanel, horizon: int, fill: Fill) -> Evaluator:
+        """Measures on the window whose numbers may be read; raises as `check_label`."""
+        return self._evaluator(opened, horizon, fill)
+
     def check_label(self, opened: OpenPanel, horizon: int, fill: Fill) -> None:
         """See that factors can be measured against this label.
 

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from alphaswarm.backtest import rank_weights, stagger
 from alphaswarm.evaluation import FactorSeries, hurdle
 from alphaswarm.evaluation.gates import (
     LEAK_IC,
@@ -20,7 +19,6 @@ from alphaswarm.evaluation.gates import (
     confirmation_gate,
     deflated,
     economic_gates,
-    max_weight,
     search_gates,
     selection_gates,
 )
@@ -242,13 +240,3 @@ def test_the_book_of_a_sign_by_hand(rng_values: np.ndarray) -> None:
 @pytest.fixture
 def rng_values() -> np.ndarray:
     return np.random.default_rng(5).standard_normal((2, 300))
-
-
-def test_max_weight_is_that_of_the_staggered_book() -> None:
-    factor = np.random.default_rng(6).standard_normal((80, 40))
-    factor[50] = 0.0
-    factor[50, 3] = 1.0  # one name against all others
-    whole = np.abs(stagger(rank_weights(factor), 5))
-    assert max_weight(factor, 5, slice(20, 80)) == whole[20:].max()
-    assert max_weight(factor, 1, slice(50, 51)) == pytest.approx(0.5)
-    assert max_weight(factor, 5, slice(20, 20)) is None

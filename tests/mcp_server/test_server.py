@@ -23,6 +23,7 @@ from alphaswarm.mcp_server.tools.base import ID_KEY
 from alphaswarm.research import Workspace
 
 SNAPSHOT = Path(__file__).parent / "tools_list.json"
+WRITING = {*(f"data_alphas_{name}" for name in ("compare", "evaluate", "promote", "submit")), "data_backtests_start"}
 FORMULA = "cs_rank(-ts_sum(returns, 5))"
 
 
@@ -61,16 +62,19 @@ def test_the_contract_of_the_tools_is_frozen(server: AlphaSwarmServer) -> None:
 def test_the_list_is_small_flat_and_in_a_fixed_order(server: AlphaSwarmServer, workspace: Workspace) -> None:
     tools = listed(server)
     assert [tool.name for tool in tools] == [
+        "data_alphas_compare",
         "data_alphas_evaluate",
         "data_alphas_get",
+        "data_alphas_promote",
         "data_alphas_search",
+        "data_alphas_submit",
         "data_alphas_validate",
         "data_backtests_get",
         "data_backtests_start",
         "data_catalog_describe",
     ]
     assert wire_form(tools) == wire_form(listed(create_server(workspace)))
-    assert len(json.dumps(wire_form(tools), separators=(",", ":"))) < 20_000
+    assert len(json.dumps(wire_form(tools), separators=(",", ":"))) < 27_000
     for tool in tools:
         assert re.fullmatch(r"[a-z0-9_]{1,45}", tool.name)
         assert tool.title == tool.name.replace("_", ".")
@@ -78,7 +82,7 @@ def test_the_list_is_small_flat_and_in_a_fixed_order(server: AlphaSwarmServer, w
         for schema in (tool.input_schema, tool.output_schema):
             assert not schema_words(schema) & {"$ref", "$defs"}
         assert tool.input_schema["additionalProperties"] is False
-        assert tool.annotations.read_only_hint is (tool.name not in {"data_alphas_evaluate", "data_backtests_start"})
+        assert tool.annotations.read_only_hint is (tool.name not in WRITING)
         assert tool.annotations.destructive_hint is False
         assert tool.annotations.open_world_hint is False
 

@@ -65,7 +65,8 @@ def test_the_truth_is_accepted_and_pays(project: Workspace) -> None:
     assert verdict.words.endswith("(1 bet made there); tradable at 5 bp")
     assert verdict.reported["known"]["label"] == "known: reversal_5"
     assert verdict.reported["capacity"]["aum"] > 0
-    assert verdict.reported["brain"]["passed"]
+    assert all(label["passed"] for label in verdict.reported["brain"])
+    assert [point["bp"] for point in verdict.reported["cost_curve"]] == [0.0, 1.0, 2.0, 5.0, 10.0]
     assert verdict.reported["dsr_1T"] > 0.95
     assert {gate.name for gate in verdict.gates if gate.window == "selection"} == {
         "confirmation", "breakeven_selection", "net_sharpe_selection"

@@ -12,13 +12,16 @@ from alphaswarm.mcp_server.desk import Desk
 from alphaswarm.mcp_server.paging import MAX_ANSWER, cut, size
 from alphaswarm.mcp_server.tools.base import NUMBER, tool
 from alphaswarm.mcp_server.tools.catalog import PanelName, known_panel
+from alphaswarm.research.compare import MOST_COMPARED, Comparison
+from alphaswarm.research.pool import PoolState
 from alphaswarm.research.trial import Trial
 
 if TYPE_CHECKING:
+    from alphaswarm.evaluation.verdict import Verdict
     from alphaswarm.rag import Found as Result
     from alphaswarm.research import Workspace
 
-__all__ = ["Expression", "Found", "Plain", "SearchAnswer", "Validation", "fitting"]
+__all__ = ["Expression", "Found", "Judged", "Plain", "SearchAnswer", "Validation", "fitting"]
 
 
 def _no_control(text: str) -> str:
@@ -37,6 +40,10 @@ Expression = Annotated[
     ),
 ]
 Dialect = Annotated[Literal["native", "worldquant", "qlib"], Field(description="whose notation; answers are native")]
+Horizon = Annotated[int, Field(ge=1, le=252, description="days of the forward return"), NUMBER]
+FillName = Annotated[
+    Literal["close_t1", "open_t1"], Field(description="decided at close t, filled at close or open t+1")
+]
 Corpus = Literal["alpha_factors", "backtest_summaries", "rl_trajectory_summaries"]
 Plain = Annotated[str, AfterValidator(_no_control)]
 
@@ -86,6 +93,42 @@ class SearchAnswer(BaseModel):
     note: str
 
 
+class Gate(BaseModel):
+    """One gate; a null `value` is undefined, or sealed with the selection window."""
+
+    name: str
+    tier: int = Field(description="1: is it real; 2: does it pay")
+    window: str
+    value: float | None
+    threshold: float | None
+    passed: bool | None
+    reason: str
+
+
+class Judged(BaseModel):
+    """A verdict, gate by gate; no figure in it was computed after the search window."""
+
+    expression: str
+    digest: str
+    trial: str
+    panel: str
+    horizon: int
+    fill: str
+    status: str = Field(description="confirmed, unconfirmed, rejected, redundant, withheld, held or can't be judged")
+    tradable: bool
+    words: str = Field(description="the verdict in one sentence")
+    sign: int = Field(description="which way to hold it")
+    gates: list[Gate]
+    reported: dict[str, Any] = Field(description="figures that decide nothing")
+    n_trials: int = Field(description="N, every trial on these data")
+    k: int | None = Field(description="K, every finalist sent to the selection window")
+
+    @classmethod
+    def of(cls, verdict: Verdict) -> Judged:
+        """What of a verdict a client needs."""
+        return cls.model_validate(verdict.model_dump(include=set(cls.model_fields)))
+
+
 @tool(
     "data.alphas.validate",
     "Check a formula against the language and a panel's fields without measuring it. Costs no trial.",
@@ -109,10 +152,8 @@ async def evaluate(
     context: Context,
     expression: Expression,
     panel: PanelName = None,
-    horizon: Annotated[int, Field(ge=1, le=252, description="days of the forward return"), NUMBER] = 5,
-    fill: Annotated[
-        Literal["close_t1", "open_t1"], Field(description="decided at close t, filled at close or open t+1")
-    ] = "close_t1",
+    horizon: Horizon = 5,
+    fill: FillName = "close_t1",
     run: Annotated[Plain | None, Field(description="run id this trial belongs to", max_length=32)] = None,
     rationale: Annotated[Plain, Field(description="why it should work", max_length=4000)] = "",
     parents: Annotated[
@@ -183,6 +224,75 @@ async def get(
     return fitting(await desk.run(lambda workspace: workspace.trial(id), context, lane="read"))
 
 
+@tool(
+    "data.alphas.submit",
+    "Judge a formula: evaluate it and, if it passes on the search window, send it to the sealed selection window. Of "
+    "that only pass or fail comes back. Each new one is counted for ever and raises the hurdle of all later ones.",
+    read_only=False,
+)
+async def submit(
+    desk: Desk,
+    context: Context,
+    expression: Expression,
+    panel: PanelName = None,
+    horizon: Horizon = 5,
+    fill: FillName = "close_t1",
+    dialect: Dialect = "native",
+) -> Judged:
+    """The verdict, gate by gate."""
+
+    def work(workspace: Workspace) -> Verdict:
+        return workspace.submit(
+            expression, panel=known_panel(workspace, panel), horizon=horizon, fill=fill, source="mcp", dialect=dialect
+        )
+
+    return Judged.of(await desk.run(work, context, lane="work"))
+
+
+@tool(
+    "data.alphas.promote",
+    "Take a confirmed trial into the pool; answers with the pool as it is then. Figures are of the search window.",
+    read_only=False,
+)
+async def promote(
+    desk: Desk,
+    context: Context,
+    id: Annotated[Plain, Field(description="trial id or digest prefix", min_length=4, max_length=64)],  # noqa: A002
+) -> PoolState:
+    """The pool, without what a release may have shown of it."""
+
+    def work(workspace: Workspace) -> PoolState:
+        # what the vault showed is for people; who searches on must not learn from it
+        return workspace.promote(id).model_copy(update={"released": None})
+
+    return await desk.run(work, context, lane="work")
+
+
+@tool(
+    "data.alphas.compare",
+    "Set formulas side by side on the search window: figures, and correlations of values and of daily results. "
+    "Each is evaluated and counted.",
+    read_only=False,
+)
+async def compare(
+    desk: Desk,
+    context: Context,
+    expressions: Annotated[list[Expression], Field(description="formulas", min_length=2, max_length=MOST_COMPARED)],
+    panel: PanelName = None,
+    horizon: Horizon = 5,
+    fill: FillName = "close_t1",
+    dialect: Dialect = "native",
+) -> Comparison:
+    """Figures and correlations."""
+
+    def work(workspace: Workspace) -> Comparison:
+        return workspace.compare(
+            expressions, panel=known_panel(workspace, panel), horizon=horizon, fill=fill, dialect=dialect
+        )
+
+    return await desk.run(work, context, lane="work")
+
+
 def fitting(trial: Trial) -> Trial:
     """`trial` with its free texts shortened if it would not fit into one answer."""
     if size(trial) <= MAX_ANSWER:
@@ -208,16 +318,16 @@ def _found(result: Result) -> Found:
 
 
 def _validation(workspace: Workspace, text: str, panel: str | None, dialect: str) -> Validation:
-    from alphaswarm.dsl import check, translate, warnings_of
+    from alphaswarm.dsl import translate, warnings_of
 
     held = workspace.panel(known_panel(workspace, panel))
     try:
-        translation = translate(text, dialect)
-        expr = check(translation.expr, held)
+        translation = translate(text, dialect, held)
     except ExpressionError as error:
         return _invalid(text, str(error.reason), error.message, column=error.column, hint=error.hint)
     except FieldNotFound as error:
         return _invalid(text, str(error.reason), str(error))
+    expr = translation.expr
     return Validation(
         valid=True,
         expression=str(expr),

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from mcp import Client
 
+from alphaswarm.data import Catalog, synthetic_market
 from alphaswarm.mcp_server.paging import size
 from alphaswarm.mcp_server.security import REFUSAL_KEY
+from alphaswarm.mcp_server.server import create_server
 from alphaswarm.mcp_server.tools.alphas import fitting
 from alphaswarm.research import Trial, Workspace
 
@@ -161,3 +165,55 @@ def test_a_trial_with_long_texts_is_shortened_not_lost(workspace: Workspace, cou
     assert size(shown) < 8_000
     assert (shown == trial) == (count == 0)
     assert json.loads(shown.model_dump_json())["rank_ic"] == trial.rank_ic
+
+
+def test_submit_gives_a_verdict_with_its_gates(ask: Callable[..., Any], workspace: Workspace) -> None:
+    answer = ask("data_alphas_submit", expression=FORMULA, panel="small").structured_content
+    assert (answer["status"], answer["tradable"], answer["k"]) == ("too short", False, None)
+    assert answer["words"].startswith("too short for a verdict: ")
+    assert answer["gates"][0] == {
+        "name": "history",
+        "tier": 1,
+        "window": "search",
+        "value": 180.0,
+        "threshold": 504.0,
+        "passed": False,
+        "reason": "180 rows in the search window, 504 are needed",
+    }
+    assert workspace.verdict(answer["trial"]).words == answer["words"]
+    assert workspace.trial(answer["trial"]).source == "mcp"
+    refused = ask("data_alphas_promote", id=answer["trial"][:12])
+    assert refused.is_error
+    assert "the pool takes confirmed factors only" in refused.content[0].text
+
+
+def test_what_a_release_showed_is_not_told_to_who_searches(tmp_path: Path) -> None:
+    panels = tmp_path / "ws" / "panels"
+    panels.mkdir(parents=True)
+    market = synthetic_market("planted", seed=5, days=1000, names=110, ic=0.06)
+    Catalog(imported=panels).add("market", market)
+    with Workspace.open(panels.parent) as workspace:
+
+        async def talk(tool: str, **arguments: Any) -> Any:
+            async with Client(create_server(workspace)) as client:
+                return (await client.call_tool(tool, arguments)).structured_content
+
+        asked = {"expression": "-ts_sum(returns, 5)", "panel": "market", "horizon": 1}
+        verdict = asyncio.run(talk("data_alphas_submit", **asked))
+        assert verdict["status"] == "confirmed"
+        assert {gate["value"] for gate in verdict["gates"] if gate["window"] == "selection"} == {None}
+        pool = asyncio.run(talk("data_alphas_promote", id=verdict["trial"]))
+        assert [member["digest"] for member in pool["members"]] == [verdict["digest"]]
+        assert workspace.release_pool("market", 1).released is not None
+        assert asyncio.run(talk("data_alphas_promote", id=verdict["trial"]))["released"] is None
+
+
+def test_compare_sets_formulas_side_by_side(ask: Callable[..., Any], workspace: Workspace) -> None:
+    texts = [FORMULA, "cs_rank(ts_sum(returns, 5))"]
+    answer = ask("data_alphas_compare", expressions=texts, panel="small").structured_content
+    assert [one["expression"] for one in answer["alphas"]] == texts
+    assert answer["values"][0] == pytest.approx([1.0, -1.0])
+    assert answer["results"][0] == pytest.approx([1.0, -1.0])
+    assert answer["window"]["role"] == "search"
+    assert workspace.trials_total("small") == 2
+    assert ask("data_alphas_compare", expressions=texts[:1], panel="small").is_error
