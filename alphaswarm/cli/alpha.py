@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from alphaswarm.cli import language
-from alphaswarm.cli.expression import ExpressionArgument, ExpressionCommand, read_program
+from alphaswarm.cli.expression import ExpressionArgument, ExpressionArguments, ExpressionCommand, read_program
 from alphaswarm.cli.output import (
     JsonOption,
     PanelOption,
@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 
     from alphaswarm.core import Panel
     from alphaswarm.dsl import Expr
+    from alphaswarm.evaluation.verdict import Verdict
     from alphaswarm.research import Trial
+    from alphaswarm.research.compare import Comparison
 
 __all__ = ["app"]
 
@@ -36,7 +38,7 @@ app.command()(language.library)
 
 HorizonOption = Annotated[int, typer.Option("--horizon", min=1, max=252, help="Days that the label spans.")]
 DialectOption = Annotated[
-    str, typer.Option("--dialect", help="How the expression is written: native, worldquant or qlib.")
+    str, typer.Option("--dialect", help="How the expression is written: native, worldquant, qlib, or program.")
 ]
 FillOption = Annotated[str, typer.Option("--fill", help="close_t1: fill one close later; open_t1: at the next open.")]
 
@@ -164,6 +166,48 @@ def evaluate(
 
 
 @app.command(cls=ExpressionCommand)
+def submit(
+    expression: ExpressionArgument,
+    panel: PanelOption = None,
+    horizon: HorizonOption = 5,
+    fill: FillOption = "close_t1",
+    dialect: DialectOption = "native",
+    workspace: WorkspaceOption = default_workspace,
+    as_json: JsonOption = False,
+) -> None:
+    """Judge an expression: all gates, and pass or fail on rows that no search has seen. Counted for ever."""
+    with open_workspace(workspace) as project, progress_console().status("judging"):
+        verdict = project.submit(
+            expression, panel=panel or project.catalog.default(), horizon=horizon, fill=fill, dialect=dialect
+        )
+    if as_json:
+        print_json(verdict.model_dump(mode="json"))
+    else:
+        _print_verdict(verdict)
+
+
+@app.command(cls=ExpressionCommand)
+def compare(
+    expressions: ExpressionArguments,
+    panel: PanelOption = None,
+    horizon: HorizonOption = 5,
+    fill: FillOption = "close_t1",
+    dialect: DialectOption = "native",
+    workspace: WorkspaceOption = default_workspace,
+    as_json: JsonOption = False,
+) -> None:
+    """Figures of several expressions side by side, and how much they are one bet; each is counted."""
+    with open_workspace(workspace) as project, progress_console().status("comparing"):
+        found = project.compare(
+            expressions, panel=panel or project.catalog.default(), horizon=horizon, fill=fill, dialect=dialect
+        )
+    if as_json:
+        print_json(found.model_dump(mode="json"))
+    else:
+        _print_comparison(found)
+
+
+@app.command(cls=ExpressionCommand)
 def weights(
     expression: ExpressionArgument,
     as_of: Annotated[str, typer.Option("--as-of", help="The date at whose close the weights are decided.")],
@@ -244,6 +288,57 @@ def trial_row(trial: Trial) -> tuple[str, ...]:
         number(trial.breakeven_bp, 1),
         number(net),
     )
+
+
+def _print_verdict(verdict: Verdict) -> None:
+    print(f"{verdict.expression}\n\n{verdict.words}\n")
+    answers = {True: "pass", False: "FAIL", None: "-"}
+    columns = ("", "tier", "gate", "window", "value", "threshold", "reason")
+    rows = [
+        (
+            answers[gate.passed],
+            str(gate.tier),
+            gate.name,
+            gate.window,
+            number(gate.value, 3),
+            number(gate.threshold, 3),
+            gate.reason,
+        )
+        for gate in verdict.gates
+    ]
+    print_table(columns, rows, right=("value", "threshold"))
+    print(f"\ntrial      {verdict.trial[:16]}, N = {verdict.n_trials}")
+    if verdict.k is not None:
+        reported = verdict.reported
+        print(f"bet        K = {verdict.k} on selection window {verdict.selection}, sign {verdict.sign:+d}")
+        print(f"deflated   {number(reported['dsr_1T'])} against luck, {number(reported['dsr_empirical'])} strictly")
+        if reported["capacity"]["aum"]:
+            print(f"capacity   {reported['capacity']['aum']:,.0f}")
+        if (reported["known"] or {}).get("label"):
+            print(f"likeness   {reported['known']['label']} ({reported['known']['citation']})")
+
+
+def _print_comparison(found: Comparison) -> None:
+    columns = ("", "expression", "evidence t", "residual t", "RankIC", "turnover", "break-even bp", "net SR 5bp")
+    rows = [
+        (
+            str(place),
+            one.expression,
+            number(one.evidence_t),
+            number(one.residual_rank_ic_t),
+            number(one.rank_ic, 4),
+            number(one.turnover),
+            number(one.breakeven_bp, 1),
+            number(one.net_sharpe.get("5")),
+        )
+        for place, one in enumerate(found.alphas, 1)
+    ]
+    print_table(columns, rows, right=columns[2:])
+    for title, matrix in (("values", found.values), ("daily results", found.results)):
+        names = [str(place) for place in range(1, len(matrix) + 1)]
+        print(f"\ncorrelation of {title}")
+        lines = [(name, *(number(value) for value in line)) for name, line in zip(names, matrix, strict=True)]
+        print_table(("", *names), lines, right=names)
 
 
 def _print_trial(trial: Trial) -> None:

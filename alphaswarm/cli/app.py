@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from alphaswarm.cli import agent, alpha, backtest, data, mcp, project, rag, windows
+from alphaswarm.cli import agent, alpha, backtest, data, mcp, pool, project, rag, windows
 
 __all__ = ["app"]
 
@@ -41,6 +41,7 @@ app.add_typer(alpha.app, name="alpha", help="Validate, evaluate and list express
 app.add_typer(backtest.app, name="backtest", help="From weights to equity.")
 app.add_typer(data.app, name="data", help="Panels: list, show, fetch, check, import, append.")
 app.add_typer(mcp.app, name="mcp", help="The tools for any MCP client.")
+app.add_typer(pool.app, name="pool", help="Confirmed factors together, and the one look into the vault.")
 app.add_typer(rag.app, name="rag", help="The memory of everything tried.")
 app.add_typer(windows.app, name="windows", help="Which days may be read, which only judge.")
 project.add_commands(app)

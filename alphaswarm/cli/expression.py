@@ -14,7 +14,7 @@ from typer.core import TyperCommand
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["ExpressionArgument", "ExpressionCommand", "expression_text", "read_program"]
+__all__ = ["ExpressionArgument", "ExpressionArguments", "ExpressionCommand", "expression_text", "read_program"]
 
 _OPTION = re.compile(r"--?(?P<name>[A-Za-z][A-Za-z0-9_-]*)(?P<value>=.*)?", re.DOTALL)
 # How alike a word and an option are, from 0 to 1, where the word is taken for a slip.
@@ -40,9 +40,10 @@ class ExpressionCommand(TyperCommand):
         params = self.get_params(ctx)
         options = {option.lstrip("-"): option for param in params for option in (*param.opts, *param.secondary_opts)}
         given, rest, _ = self.make_parser(ctx).parse_args(args=list(args))
-        taken = [given.get(param.name) for param in params if param.param_type_name == "argument"]
+        found = [given.get(param.name) for param in params if param.param_type_name == "argument"]
+        taken = [word for one in found for word in ([one] if isinstance(one, str) else one or ())]
         before = args[: args.index("--")] if "--" in args else args
-        for word in (*filter(None, taken), *rest):
+        for word in (*taken, *rest):
             match = _OPTION.fullmatch(word) if word in before else None
             if match is None:
                 continue
@@ -82,5 +83,13 @@ ExpressionArgument = Annotated[
     typer.Argument(
         help="An expression, such as 'cs_rank(-ts_sum(returns, 5))', or @FILE with a program that builds one.",
         callback=expression_text,
+    ),
+]
+
+ExpressionArguments = Annotated[
+    list[str],
+    typer.Argument(
+        help="Two expressions or more, each as text or @FILE.",
+        callback=lambda texts: [expression_text(text) for text in texts],
     ),
 ]

@@ -350,6 +350,10 @@ class Workspace:
         label = Label(horizon, cast("Fill", fill))
         return self._pool.state(self._panels.open(panel), label.horizon, label.fill)
 
+    def pool_labels(self, panel: str) -> list[tuple[int, str]]:
+        """Horizon and fill of every pool of a panel's lineage that has a member."""
+        return self._pool.labels(self._panels.open(panel).lineage)
+
     def release_pool(self, panel: str, horizon: int = 5, fill: str = "close_t1") -> PoolState:
         """Read the vault for the pool as it is now: once for each content, logged.
 
