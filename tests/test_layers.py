@@ -19,6 +19,7 @@ STANDS_ON: dict[str, set[str]] = {
     "data": {"core", "dsl"},
     "rag": {"core", "dsl"},
     "backtest": {"core", "trading"},
+    "testing": {"core", "trading", "backtest"},
     "evaluation": {"core", "dsl", "trading", "data", "rag", "backtest"},
     "research": {"core", "dsl", "trading", "data", "rag", "backtest", "evaluation"},
     "mcp_server": {"core", "dsl", "trading", "data", "rag", "backtest", "evaluation", "research"},

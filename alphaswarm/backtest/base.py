@@ -4,62 +4,18 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from alphaswarm.backtest.result import BacktestResult, Fills
+from alphaswarm.backtest.agent import AGENT, Moment, WeightAgent
+from alphaswarm.backtest.result import BacktestResult, StepResult
 from alphaswarm.core import AlphaSwarmError, Panel, Registry, SpecInvalid, TargetWeights, WeightsInvalid
 
-__all__ = ["AGENT", "ENGINES", "BaseBacktestEngine", "Moment", "Session", "StepResult", "WeightAgent", "aligned"]
+__all__ = ["ENGINES", "BaseBacktestEngine", "Session", "aligned"]
 
 ENGINES: Registry[type[BaseBacktestEngine]] = Registry("engine")
-# The key of a run's context under which an agent that decides the weights is handed in.
-AGENT = "rl_agent"
-
-
-@dataclass(frozen=True, eq=False)
-class StepResult:
-    """An account after one more close.
-
-    Attributes:
-        equity: in the unit of the engine's capital.
-        weights: [N], value held as a fraction of equity; the rest is cash.
-        fills: what was filled since the last close.
-        cost: money paid for it.
-    """
-
-    equity: float
-    weights: NDArray[np.float64]
-    fills: Fills
-    cost: float
-
-
-@dataclass(frozen=True, eq=False)
-class Moment:
-    """What an agent may know when it decides: the panel up to and including this close.
-
-    Attributes:
-        row: of the panel that is traded.
-        panel: its rows up to `row`, nothing later.
-        equity: after this close.
-        weights: [N], held after this close.
-    """
-
-    row: int
-    panel: Panel
-    equity: float
-    weights: NDArray[np.float64]
-
-
-class WeightAgent(Protocol):
-    """Whoever decides the weights of a run; engines know no more of it."""
-
-    def decide(self, moment: Moment) -> ArrayLike | TargetWeights | None:
-        """Target weights [N] on the panel's symbols, or None to hold."""
-        ...
 
 
 class Session(ABC):

@@ -26,7 +26,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from alphaswarm.backtest import event_bars as bars
-from alphaswarm.backtest.base import ENGINES, BaseBacktestEngine, Session, StepResult, aligned
+from alphaswarm.backtest.base import ENGINES, BaseBacktestEngine, Session, aligned
+from alphaswarm.backtest.fills import FillColumns, Fills
 from alphaswarm.backtest.liquidity import (
     VOLUME_ROWS,
     dollar_volume,
@@ -36,7 +37,7 @@ from alphaswarm.backtest.liquidity import (
     trailing_volatility,
 )
 from alphaswarm.backtest.metrics import periods_per_year
-from alphaswarm.backtest.result import BacktestResult, FillColumns, Fills
+from alphaswarm.backtest.result import BacktestResult, StepResult
 from alphaswarm.core import EvidenceInvalid, Panel, SpecInvalid, TargetWeights, UnknownName, WeightsInvalid
 from alphaswarm.trading.costs import Costs, TradedNames
 
@@ -364,6 +365,11 @@ class EventSession(Session):
     def _afford(self, size: Array, after: Array, price: Array) -> Array:
         """Cut the buys that lead to `after` to the cash there is; what each name's trade costs, [N]."""
         paid = self._charge(size, after, price)
+        unknown = np.isnan(paid)
+        if unknown.any():  # what a trade would cost is not known: it is not made
+            self._counts[bars.UNPRICED] += np.count_nonzero(unknown)
+            after[unknown] = size[unknown]
+            paid = self._charge(size, after, price)
         lot = self._market.lot
         if lot == 0.0:
             return paid
@@ -372,7 +378,7 @@ class EventSession(Session):
             buys = after > size
             need = float(value[buys].sum() + paid[buys].sum())
             there = self.cash - float(value[~buys].sum() + paid[~buys].sum())
-            if need <= there:
+            if need <= there or need == 0.0:
                 return paid
             self._counts[bars.CUT_TO_CASH] += 1
             bars.cut_to_cash(size, max(there, 0.0) / need, lot, after)

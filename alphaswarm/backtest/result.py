@@ -3,78 +3,20 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from alphaswarm.backtest import metrics
+from alphaswarm.backtest.fills import Fills
 from alphaswarm.core import EvidenceInvalid, canonical_json
 
-__all__ = ["BacktestResult", "Fill", "FillColumns", "Fills"]
-
-
-class Fill(NamedTuple):
-    """One order, or a part of it, done: shares (sold: negative) of a symbol at a price."""
-
-    bar: int
-    symbol: str
-    size: float
-    price: float
-    commission: float
-
-
-class FillColumns(NamedTuple):
-    """Fills as columns [F]: see `Fills`."""
-
-    bar: NDArray[np.int64]
-    name: NDArray[np.int64]
-    size: NDArray[np.float64]
-    price: NDArray[np.float64]
-    commission: NDArray[np.float64]
-
-
-class Fills:
-    """Fills in the order in which they were done; iterating gives `Fill`, `columns` all of them at once.
-
-    There may be a million; they are listed when they are first asked for.
-
-    Args:
-        columns: makes the columns.
-        symbols: of the panel; a fill's `name` is a place in them.
-    """
-
-    def __init__(self, columns: Callable[[], FillColumns], symbols: tuple[str, ...]) -> None:
-        self._make = columns
-        self.symbols = symbols
-
-    @classmethod
-    def none(cls) -> Fills:
-        """No fills."""
-        whole, real = np.empty(0, np.int64), np.empty(0)
-        return cls(lambda: FillColumns(whole, whole, real, real, real), ())
-
-    @cached_property
-    def columns(self) -> FillColumns:
-        """Rows of the panel, places of symbols, shares, prices, costs in money; read-only arrays [F]."""
-        made = self._make()
-        for column in made:
-            column.setflags(write=False)
-        return made
-
-    def __len__(self) -> int:
-        return int(self.columns.bar.size)
-
-    def __getitem__(self, place: int) -> Fill:
-        bar, name, size, price, commission = (column[place] for column in self.columns)
-        return Fill(int(bar), self.symbols[name], float(size), float(price), float(commission))
-
-    def __iter__(self) -> Iterator[Fill]:
-        return (self[place] for place in range(len(self)))
+__all__ = ["BacktestResult", "StepResult"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,6 +130,23 @@ class BacktestResult:
             total.update(canonical_json(array.shape))
             total.update(np.ascontiguousarray(array + 0.0).tobytes())
         return total.hexdigest()
+
+
+@dataclass(frozen=True, eq=False)
+class StepResult:
+    """An account after one more close.
+
+    Attributes:
+        equity: in the unit of the engine's capital.
+        weights: [N], value held as a fraction of equity; the rest is cash.
+        fills: what was filled since the last close.
+        cost: money paid for it.
+    """
+
+    equity: float
+    weights: NDArray[np.float64]
+    fills: Fills
+    cost: float
 
 
 _PER_STRATEGY = ("equity", "returns", "turnover", "costs", "gross", "net", "missing_returns", "untraded")

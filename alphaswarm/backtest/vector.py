@@ -13,10 +13,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from alphaswarm.backtest import vector_days as days
-from alphaswarm.backtest.base import ENGINES, BaseBacktestEngine, Session, StepResult, aligned
+from alphaswarm.backtest.base import ENGINES, BaseBacktestEngine, Session, aligned
+from alphaswarm.backtest.fills import Fills
 from alphaswarm.backtest.liquidity import VOLUME_ROWS, dollar_volume, tradable, trailing_mean, trailing_volatility
 from alphaswarm.backtest.metrics import DEFAULT_PERIODS_PER_YEAR, periods_per_year
-from alphaswarm.backtest.result import BacktestResult, Fills
+from alphaswarm.backtest.result import BacktestResult, StepResult
 from alphaswarm.core import DataInvalid, EvidenceInvalid, Panel, SpecInvalid, TargetWeights, WeightsInvalid
 from alphaswarm.trading.costs import Costs, ProportionalCosts, TradedNames, largest
 
@@ -330,7 +331,10 @@ class _Account:
             if not np.isfinite(target).all():
                 raise _not_finite(target[None, None], 0, 0, row, market.symbols)
             can = market.tradable[t] if market.tradable.shape[0] else np.isfinite(market.before[t])
-            cap = largest(engine.costs, self._names(row, start))
+            names = self._names(row, start)
+            orders = np.abs(target * value - start)
+            can = can & ~np.isnan(engine.costs.charge(orders, names))  # of unknown cost: not traded
+            cap = largest(engine.costs, names)
             most = np.empty(0) if cap is None else cap
             bought, traded, refused = days.filled(held, target, can, most, value, engine.band)
             self._counts[s, 1] += refused

@@ -1,0 +1,1 @@
+"""Contract suites: what an implementation of yours must pass to be used like ours. Imported by tests only."""
