@@ -41,6 +41,7 @@ app = typer.Typer(no_args_is_help=True)
 
 EXIT_CODES = {"complete": ExitCode.OK, "exhausted": ExitCode.OK, "limit": ExitCode.LIMIT, "stopped": ExitCode.PARTIAL}
 SHOWN = 10
+SHOWN_WORDS = 5
 
 
 @app.command()
@@ -65,7 +66,7 @@ def run(
             from alphaswarm.agents import resolve_proposer
 
             chosen = resolve_proposer(proposer, os.environ)
-            model = os.environ.get("ALPHASWARM_LLM_MODEL") if chosen == "llm" else None
+            config = _model() if chosen == "llm" else {}
             with _tried(chosen) as found:
                 started = project.start_run(
                     panel=panel or project.catalog.default(),
@@ -74,7 +75,7 @@ def run(
                     budget=budget,
                     seed=seed,
                     intent=intent,
-                    config={"model": model} if model else {},
+                    config=config,
                 )
                 shutil.copytree(found, project.path / "runs" / started.id, dirs_exist_ok=True)
         outcome = _research(project, started)
@@ -116,6 +117,16 @@ def show(
         print_json(body)
     else:
         _print_run(body)
+
+
+def _model() -> dict[str, str]:
+    """Which model proposes, and the last date that it may have read about, as far as the environment says."""
+    from alphaswarm.research.appraise import last_read
+
+    said = {"model": os.environ.get("ALPHASWARM_LLM_MODEL"), "cutoff": os.environ.get("ALPHASWARM_LLM_CUTOFF")}
+    known = {name: value for name, value in said.items() if value}
+    last_read(known.get("cutoff"))
+    return known
 
 
 @contextmanager
@@ -202,7 +213,8 @@ def _progress(run: Run) -> Iterator[Any]:
             )
         bar.update(task, description=event["phase"], completed=event["budget"]["new"])
         candidate = event.get("candidate") or {}
-        t = (candidate.get("metrics") or {}).get("rank_ic_t")
+        metrics = candidate.get("metrics") or {}
+        t = metrics.get("rank_ic_t") if metrics.get("evidence_t") is None else metrics["evidence_t"]
         if t is not None and abs(t) > abs(best):
             best = t
             bar.update(
@@ -233,27 +245,33 @@ def _body(project: Workspace, run: Run) -> dict[str, Any]:
 
 def _print_run(body: dict[str, Any]) -> None:
     print(f"\n{body['verdict']}\n")
-    columns = ("", "id", "expression", "source", "RankIC", "t", "turnover", "break-even bp", "net SR 5bp")
-    finalists = {one["digest"] for one in body["finalists"]}
+    columns = ("id", "expression", "source", "evidence t", "residual t", "RankIC", "break-even bp", "net SR 5bp")
+    decided = {one["trial"]: one.get("verdict", "") for one in (*body["near_misses"], *body["finalists"])}
     tried = {one["trial"]: one for one in body["candidates"]}
     rows = [
         (
-            "*" if one["digest"] in finalists else "",
             one["trial"][:8],
             shortened(one["expression"]),
             one["source"],
+            number(one["evidence_t"]),
+            number(one["residual_rank_ic_t"]),
             number(one["rank_ic"], 4),
-            number(one["rank_ic_t"]),
-            number(one["turnover"]),
             number(one["breakeven_bp"], 1),
             number((one["net_sharpe"] or {}).get("5")),
+            decided.get(one["trial"], ""),
         )
         for one in (tried[trial] for trial in body["ranked"][:SHOWN])
     ]
-    print_table(columns, rows, right=columns[4:])
+    print_table((*columns, "verdict"), rows, right=columns[3:])
     if len(body["ranked"]) > SHOWN:
         print(f"   ... {len(body['ranked']) - SHOWN} more in the report and in --json")
-    print("\n* beats the hurdle on the search window; not judged on data the search has not seen")
+    if body["statistic"] == "rank_ic_t":
+        print("\nno evidence on residual returns here: ordered, and held against the hurdle, by the t of the RankIC")
+    else:
+        print(f"\nevidence t is held against the hurdle {body['hurdle']:.2f} of {body['trials_total']} trials")
+    said = {one["digest"]: one["words"] for one in (*body["accepted"], *body["near_misses"]) if "words" in one}
+    for words in list(said.values())[:SHOWN_WORDS]:
+        print(f"- {words}")
     for warning in body["warnings"]:
         print(f"note: {warning}")
     if body["report"]:

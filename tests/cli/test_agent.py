@@ -46,7 +46,8 @@ def test_a_run_reports_what_it_tried(shell: Shell, body: dict[str, object]) -> N
     assert body["proposer"] == "search"
     assert body["trials"] == 8
     assert body["accepted"] == []
-    assert "search evidence only, not judged" in str(body["verdict"])
+    assert "too short for a verdict: 120 rows" in str(body["verdict"])
+    assert [one["status"] for one in body["verdicts"]] == ["too short"] * len(body["verdicts"])
     page = Path(str(body["report"])).read_text("utf-8")
     assert "<svg" in page
     assert not re.search(r"(?:src|href)=[\"']https?:", page)
@@ -54,7 +55,9 @@ def test_a_run_reports_what_it_tried(shell: Shell, body: dict[str, object]) -> N
     assert shown["summary"] == body["summary"]
     assert str(body["run_id"]) in shell("agent", "list").out
     assert shell("agent", "list", "--json").json["runs"][0]["status"] == "finished"
-    assert "not judged" in shell("agent", "show", str(body["run_id"])).out
+    shown = shell("agent", "show", str(body["run_id"])).out
+    assert shown.splitlines()[1] == body["verdict"]
+    assert "by the t of the RankIC" in shown
     assert len(shell("alpha", "list", "--run", str(body["run_id"]), "--json").json["trials"]) > 0
 
 
