@@ -220,7 +220,7 @@ def _bounds(operator: Operator, slot: Slot) -> str:
         parts.append(f"{'above' if slot.open_low else 'at least'} {slot.low:g}")
     if slot.high < math.inf:
         parts.append(f"{'below' if slot.open_high else 'at most'} {slot.high:g}")
-    return " and ".join(parts)
+    return " and ".join(parts) or f"write {operator.signature} with a number"
 
 
 def _name_fault(operator: Operator, options: Iterable[str]) -> Fault | None:

@@ -16,10 +16,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NoReturn
 
-from alphaswarm.core.errors import ExpressionError, Reason, near
+from alphaswarm.core.errors import ExpressionError, Reason, UnknownName, near
 from alphaswarm.core.panel import Panel
 from alphaswarm.dsl.check import Fault, Source, call_fault, check, label_fault, whole_fault
-from alphaswarm.dsl.dialects import NATIVE, Dialect, Infix, Word, dialect_of
+from alphaswarm.dsl.dialects import DIALECTS, NATIVE, Dialect, Infix, Word
 from alphaswarm.dsl.dialects.binding import INTEGER, Operand, bind, shortened, written
 from alphaswarm.dsl.expr import KEYWORDS, NAME, Expr, count_of, group, number, number_text, plain_call
 from alphaswarm.dsl.expr import field as field_node
@@ -29,8 +29,10 @@ from alphaswarm.dsl.limits import MAX_BRACKETS, MAX_DEPTH, MAX_LOOKBACK, MAX_NOD
 from alphaswarm.dsl.operators import OPERATORS
 from alphaswarm.dsl.signature import Operator, SlotKind
 
-__all__ = ["Translation", "parse", "translate"]
+__all__ = ["PROGRAM", "Translation", "parse", "translate"]
 
+PROGRAM = "program"
+"""What `parse` calls a factor program, beside the dialects."""
 _SMALLER = "use a smaller formula"
 _CHOICE = 0.5  # how tightly ``c ? x : y`` binds: looser than every operator, tighter than a bracket
 
@@ -40,7 +42,8 @@ def parse(text: str, dialect: str = "native", panel: Panel | None = None) -> Exp
 
     Args:
         text: the formula, ASCII, at most 4,096 bytes.
-        dialect: whose names it uses: "native" (the table of operators itself), "worldquant" or "qlib".
+        dialect: whose names it uses: "native" (the table of operators itself), "worldquant" or "qlib"; "program" for
+            lines of Python that build it, see `build`.
         panel: what it shall be evaluated on, see `check`.
 
     Returns:
@@ -48,10 +51,11 @@ def parse(text: str, dialect: str = "native", panel: Panel | None = None) -> Exp
 
     Raises:
         ExpressionError: the first fault, with its column in `text`, its `Reason` and what would be valid.
+        ProgramError: what is wrong with a program, an `ExpressionError` with a line.
         UnknownField: the panel lacks a field or group (an `ExpressionError` and a `FieldNotFound`).
         UnknownName: no such dialect.
     """
-    return _Reader(text, dialect_of(dialect)).read(panel)
+    return translate(text, dialect, panel).expr
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,15 +73,21 @@ class Translation:
     dialect: str
 
 
-def translate(text: str, dialect: str, panel: Panel | None = None) -> Translation:
+def translate(text: str, dialect: str = "native", panel: Panel | None = None) -> Translation:
     """`parse`, with a note of every choice.
 
     Raises:
         The errors of `parse`.
     """
-    reader = _Reader(text, dialect_of(dialect))
+    if dialect == PROGRAM:
+        from alphaswarm.dsl.build import build  # it reads what a program gives with this module
+
+        return Translation(build(text, panel), (), dialect)
+    if dialect not in DIALECTS:
+        raise UnknownName.of("dialect", dialect, [*DIALECTS, PROGRAM])
+    reader = _Reader(text, DIALECTS[dialect])
     expr = reader.read(panel)
-    used = frozenset(node.op for node in expr.walk())
+    used = frozenset(node.op for node in expr.walk()) if reader.dialect.remarks else frozenset()
     return Translation(expr, tuple(dict.fromkeys([*reader.notes, *reader.dialect.notes_on(used)])), dialect)
 
 

@@ -142,6 +142,16 @@ def test_a_program_stands_where_an_expression_does(
     assert outcome.json["expression"] == "cs_rank(-delta(close, 5))"
 
 
+def test_a_program_may_be_the_text(shell: Shell, tiny: str) -> None:
+    for command in ("validate", "evaluate"):
+        outcome = shell("alpha", command, PROGRAM, "--dialect", "program", "--panel", tiny, "--json")
+        assert outcome.json["expression"] == "cs_rank(-delta(close, 5))"
+    refused = shell("alpha", "evaluate", "alpha = ts_mean(clse, 5)", "--dialect", "program", "--panel", tiny)
+    assert refused.code == 2
+    assert refused.err.splitlines()[-2:] == ["  alpha = ts_mean(clse, 5)", "          ^"]
+    assert shell("alpha", "list", "--json").json["trials"][0]["trials_total"] == 2
+
+
 def test_a_program_may_come_from_standard_input(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", TextIOWrapper(BytesIO(PROGRAM.encode())))
     assert shell("alpha", "build", "-").out == "cs_rank(-delta(close, 5))\n"

@@ -98,7 +98,7 @@ def test_a_refusal_in_a_dialect_points_into_the_text_and_is_counted(shell: Shell
     assert lacking.json["error"]["column"] == 6
     unknown = shell("alpha", "evaluate", "close", "--dialect", "klingon", "--panel", tiny)
     assert unknown.code == 2
-    assert "native, qlib, worldquant" in unknown.err
+    assert "native, program, qlib, worldquant" in unknown.err
     good = shell("alpha", "evaluate", "close", "--panel", tiny, "--json").json
     assert good["trials_total"] == 3
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from alphaswarm.core import ExpressionError, Panel, ProgramError, Reason
-from alphaswarm.dsl import build, parse
+from alphaswarm.core import ExpressionError, Panel, ProgramError, Reason, UnknownName
+from alphaswarm.dsl import build, parse, translate
 from alphaswarm.dsl.limits import MAX_PROGRAM
 
 PROGRAM = '''"""Momentum at several speeds."""
@@ -92,3 +92,13 @@ def test_odd_text_is_refused_before_anything_starts(text, reason, line, column, 
 def test_the_program_error_without_a_line_is_only_its_message():
     error = ProgramError("no", text="a\nb", line=0, column=1, reason=Reason.DSL_PROGRAM)
     assert error.pointed() == str(error)
+
+
+def test_a_program_is_a_way_to_write_an_expression():
+    close = Panel.from_arrays({"close": np.ones((2, 1))}, np.datetime64("2020-01-01") + np.arange(2), ["s"])
+    assert parse(PROGRAM, "program") is parse(MEANT)
+    assert translate(PROGRAM, "program", close).notes == ()
+    with pytest.raises(ProgramError, match="no field 'open'"):
+        parse("alpha = open", "program", close)
+    with pytest.raises(UnknownName, match="native, program, qlib, worldquant"):
+        parse("close", "programme")

@@ -88,6 +88,7 @@ def test_refused_and_nothing_else(text, reason, column):
 @pytest.mark.parametrize("text", [text for text, _, _ in REFUSED.values()], ids=REFUSED)
 def test_messages_are_short_and_plain(text):
     error, _, _ = attempt(text)
+    assert error.hint
     assert str(error).isascii()
     assert error.pointed().isascii()
     assert len(error.pointed()) < 600

@@ -117,7 +117,7 @@ def test_other_dialects_are_kept_in_native_form(workspace: Workspace) -> None:
     with pytest.raises(ExpressionError):
         workspace.evaluate("Mean(close, 5)", panel="small", dialect="qlib")
     assert workspace.trials_total("small") == 3
-    with pytest.raises(UnknownName, match="native, qlib, worldquant"):
+    with pytest.raises(UnknownName, match="native, program, qlib, worldquant"):
         workspace.evaluate("close", panel="small", dialect="klingon")
     assert workspace.trials_total("small") == 3
 
