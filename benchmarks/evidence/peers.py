@@ -3,7 +3,8 @@
     python peers.py IN.npz OUT.npz figures    # what it makes of them
     python peers.py IN.npz OUT.npz seconds    # how long the data path of its full tear sheet takes
 
-IN holds `factor` [T, N], `prices` [T, N] (what a decision of row t is filled at), `dates` [T] and `periods`.
+IN holds `factor` [T, N], `prices` [T, N] (what a decision of row t is filled at), `dates` [T], `periods` and,
+for figures, `groups` [N].
 """
 
 from __future__ import annotations
@@ -33,10 +34,12 @@ def tables(asked: Any) -> tuple[pd.Series, pd.DataFrame]:
     return pd.Series(asked["factor"].ravel(), index).dropna(), prices
 
 
-def clean(factor: pd.Series, prices: pd.DataFrame, periods: list[int]) -> pd.DataFrame:
+def clean(
+    factor: pd.Series, prices: pd.DataFrame, periods: list[int], groups: dict[str, int] | None = None
+) -> pd.DataFrame:
     """Its table of factor, forward returns and quantiles; no return is cut for being large."""
     return utils.get_clean_factor_and_forward_returns(
-        factor, prices, quantiles=QUANTILES, periods=periods, filter_zscore=None, max_loss=1.0
+        factor, prices, groupby=groups, quantiles=QUANTILES, periods=periods, filter_zscore=None, max_loss=1.0
     )
 
 
@@ -71,6 +74,8 @@ def figures(data: pd.DataFrame, dates: np.ndarray) -> dict[str, np.ndarray]:
     first = quantiles.iloc[:, 0].unstack("factor_quantile")
     return {
         "ic": by_day(performance.factor_information_coefficient(data)),
+        "ic_by_year": performance.mean_information_coefficient(data, by_time=pd.offsets.YearEnd()).to_numpy(),
+        "ic_by_group": performance.mean_information_coefficient(data, by_group=True).to_numpy(),
         "quantiles": by_day(first),
         "quantile_means": performance.mean_return_by_quantile(data, demeaned=False)[0].iloc[:, 0].to_numpy(),
         "gross": by_day(performance.factor_returns(ranked).iloc[:, 0]),
@@ -92,9 +97,10 @@ def main() -> None:
     with np.load(given) as asked:
         factor, prices = tables(asked)
         dates, periods = asked["dates"], asked["periods"].tolist()
-    if mode == "figures":
-        np.savez(wanted, **figures(clean(factor, prices, periods), dates))
-        return
+        if mode == "figures":
+            groups = dict(zip(prices.columns, asked["groups"].tolist(), strict=True))
+            np.savez(wanted, **figures(clean(factor, prices, periods, groups), dates))
+            return
     spent = {"clean": seconds(lambda: clean(factor, prices, periods))}
     data = clean(factor, prices, periods)
     spent["performance"] = seconds(lambda: data_path(data, periods))

@@ -24,6 +24,8 @@ from alphaswarm.core import Panel, make_rng
 from alphaswarm.evaluation import (
     Evaluator,
     Window,
+    by_group,
+    by_year,
     forward_returns,
     quantile_return_series,
     quantile_returns,
@@ -35,7 +37,7 @@ from alphaswarm.evaluation.ic import rank_correlation
 ROOT = Path(__file__).parents[2]
 PYTHON = ROOT / ".oracles" / "bin" / "python"
 PERIODS = [1, 2, 5, 10]
-DAYS, NAMES = 120, 50
+DAYS, NAMES, GROUPS = 120, 50, 4
 
 pytestmark = [
     pytest.mark.oracles,
@@ -48,8 +50,9 @@ def market():
     """Business days without gaps: names a multiple of the quantiles."""
     rng = make_rng(1, "parity")
     close = 20 * np.exp(np.cumsum(0.01 * rng.standard_normal((DAYS, NAMES)), axis=0))
-    dates = np.busday_offset("2020-01-01", np.arange(DAYS), roll="forward")
-    return Panel.from_arrays({"close": close}, dates, [f"S{n}" for n in range(NAMES)])
+    dates = np.busday_offset("2019-11-01", np.arange(DAYS), roll="forward")
+    sectors = {"sector": [f"sector {n % GROUPS}" for n in range(NAMES)]}
+    return Panel.from_arrays({"close": close}, dates, [f"S{n}" for n in range(NAMES)], None, sectors)
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +72,7 @@ def alphalens(market, tmp_path_factory):
         directory = tmp_path_factory.mktemp("alphalens")
         close = market["close"] if close is None else close
         feed = {"factor": values[:-1], "prices": close[1:], "dates": market.dates[:-1], "periods": PERIODS}
-        np.savez(directory / "in.npz", **feed)
+        np.savez(directory / "in.npz", groups=np.arange(NAMES) % GROUPS, **feed)
         script = ROOT / "benchmarks" / "evidence" / "peers.py"
         subprocess.run(
             [PYTHON, script, directory / "in.npz", directory / "out.npz", "figures"], check=True, capture_output=True
@@ -113,6 +116,20 @@ def test_mean_rank_ic_of_the_evidence(theirs, factor, market):
     found = Evaluator(market, window, horizon=10).evidence(factor)
     assert found.n_days == KEPT.stop - KEPT.start
     assert found.rank_ic == pytest.approx(np.nanmean(theirs["ic"][:, 3]), abs=1e-12)
+
+
+def test_by_year_and_by_group(theirs, factor, market):
+    window = Window("search", market.dates[KEPT.start], market.dates[-1])
+    evaluator = Evaluator(market, window, horizon=10)
+    years = by_year(evaluator.series(factor))
+    assert [part.name for part in years] == ["2019", "2020"]
+    assert [part.rank_ic for part in years] == pytest.approx(theirs["ic_by_year"][:, 3], abs=1e-12)
+
+    labels = forward_returns(market, 10)[KEPT]
+    values, codes = np.ascontiguousarray(factor[KEPT]), market.group_codes("sector")[KEPT]
+    names = tuple(np.unique(market.groups["sector"]))
+    found = by_group("sector", names, codes, rank_rows(values), values, rank_rows(labels), labels, None, 10)
+    assert [part.rank_ic for part in found] == pytest.approx(theirs["ic_by_group"][:, 3], abs=1e-12)
 
 
 def test_quantile_returns(theirs, factor, market):
