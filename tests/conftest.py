@@ -16,6 +16,7 @@ def _isolated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         "ALPHASWARM_LLM_BASE_URL",
         "ALPHASWARM_LLM_MODEL",
         "ALPHASWARM_LLM_API_KEY",
+        "ALPHASWARM_LLM_CUTOFF",
         "ALPHASWARM_DB",
     ):
         monkeypatch.delenv(name, raising=False)

@@ -151,9 +151,15 @@ def test_the_trial_of_a_model_is_made_once(shell: Shell, tiny: str, monkeypatch:
         threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
         monkeypatch.setenv("ALPHASWARM_LLM_BASE_URL", f"http://127.0.0.1:{server.server_port}/v1")
         monkeypatch.setenv("ALPHASWARM_LLM_MODEL", "m")
+        monkeypatch.setenv("ALPHASWARM_LLM_CUTOFF", "June 2024")
+        assert shell("agent", "run", "--panel", tiny, "--budget", "1").code == 2
+        monkeypatch.setenv("ALPHASWARM_LLM_CUTOFF", "2024-06-30")
         outcome = shell("agent", "run", "--panel", tiny, "--budget", "1", "--json")
         server.shutdown()
     assert outcome.code == 0, outcome.err
+    assert outcome.json["memory_guard"]["cutoff"] == "2024-06-30"
+    assert "may have read about these dates" in outcome.json["warnings"][0]
+    assert shell("agent", "list", "--json").json["runs"][0]["config"] == {"model": "m", "cutoff": "2024-06-30"}
     assert outcome.json["proposer"] == "llm"
     assert outcome.json["trials"] == 1
     assert Model.asked.count("Say hello.") == 1
