@@ -326,9 +326,9 @@ def _fit_rows(
             fitted = _fit(left[row], work[:used], group, total, members, min_names)
         else:
             fitted = _fit(left[row], work[:used], whole, total[:1], members[:1], min_names)
-        length = np.sqrt(_dot(left[row], left[row])) if fitted else np.nan
+        scale = 1.0 / np.sqrt(_dot(left[row], left[row])) if fitted else np.nan
         for k in range(y.size):
-            left[row, k] /= length
+            left[row, k] *= scale
 
 
 @jit
@@ -402,8 +402,11 @@ def _fit(
     (Frisch, Waugh and Lovell).
     """
     members[:] = 0
-    for k in range(group.size):
-        members[group[k]] += 1
+    if members.size == 1:
+        members[0] = group.size
+    else:
+        for k in range(group.size):
+            members[group[k]] += 1
     used = 0
     for g in range(members.size):
         used += members[g] > 0
@@ -422,7 +425,9 @@ def _fit(
                 _remove(new, x[earlier])
             left = np.sqrt(_dot(new, new))
         if left > _INDEPENDENT * length:
-            x[kept] = new / left
+            scale = 1.0 / left
+            for k in range(y.size):
+                x[kept, k] = scale * new[k]
             kept += 1
     if y.size < min_names + kept + used - 1 or before == 0.0:
         return False
