@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from mcp.server.mcpserver import Context
 from pydantic import AfterValidator, BaseModel, Field
 
-from alphaswarm.core.errors import ExpressionError, FieldNotFound
+from alphaswarm.core.errors import ExpressionError, FieldNotFound, ProgramError
 from alphaswarm.mcp_server.desk import Desk
 from alphaswarm.mcp_server.paging import MAX_ANSWER, cut, size
 from alphaswarm.mcp_server.tools.base import NUMBER, tool
@@ -39,7 +39,10 @@ Expression = Annotated[
         json_schema_extra={"maxLength": 4096},
     ),
 ]
-Dialect = Annotated[Literal["native", "worldquant", "qlib"], Field(description="whose notation; answers are native")]
+Dialect = Annotated[
+    Literal["native", "worldquant", "qlib", "program"],
+    Field(description="whose notation, or program: lines of Python that assign to alpha; answers are native"),
+]
 Horizon = Annotated[int, Field(ge=1, le=252, description="days of the forward return"), NUMBER]
 FillName = Annotated[
     Literal["close_t1", "open_t1"], Field(description="decided at close t, filled at close or open t+1")
@@ -324,7 +327,8 @@ def _validation(workspace: Workspace, text: str, panel: str | None, dialect: str
     try:
         translation = translate(text, dialect, held)
     except ExpressionError as error:
-        return _invalid(text, str(error.reason), error.message, column=error.column, hint=error.hint)
+        message = f"line {error.line}: {error.message}" if isinstance(error, ProgramError) else error.message
+        return _invalid(text, str(error.reason), message, column=error.column, hint=error.hint)
     except FieldNotFound as error:
         return _invalid(text, str(error.reason), str(error))
     expr = translation.expr

@@ -41,7 +41,7 @@ def test_every_word_is_sound(dialect, word):
 
 def test_unknown_dialects_list_the_valid_ones():
     for call in (dialect_of, lambda name: parse("close", name), lambda name: translate("close", name)):
-        with pytest.raises(UnknownName, match="valid: native, (program, )?qlib, worldquant; did you mean 'qlib'"):
+        with pytest.raises(UnknownName, match=r"valid: native, (program, )?qlib, worldquant; did you mean 'qlib'"):
             call("qlip")
     assert list(DIALECTS) == ["native", "qlib", "worldquant"]
     assert dialect_of("native") is NATIVE

@@ -82,6 +82,23 @@ def test_a_panel_is_a_name_of_the_catalog_never_a_file(
         assert ask("data_catalog_describe", panel=panel).is_error
 
 
+def test_a_program_is_built_in_its_box_and_is_an_expression_from_there_on(ask: Callable[..., Any]) -> None:
+    program = "parts = [cs_rank(-ts_sum(returns, d)) for d in (5,)]\nalpha = sum(parts)\n"
+    asked = {"panel": "small", "dialect": "program"}
+    assert ask("data_alphas_validate", expression=program, **asked).structured_content["expression"] == FORMULA
+    measured = ask("data_alphas_evaluate", expression=program, **asked).structured_content
+    assert measured["expression"] == FORMULA
+    assert ask("data_alphas_evaluate", expression=FORMULA, panel="small").structured_content["known"] is True
+    wrong = "x = 1\nalpha = 2 * ts_mean(clse, 5)\n"
+    refused = ask("data_alphas_validate", expression=wrong, **asked).structured_content
+    assert (refused["valid"], refused["reason"], refused["column"]) == (False, "DSL_FIELD", 13)
+    assert refused["message"].startswith("line 2: the panel has no field 'clse'")
+    for bad in (wrong, "import os\n"):
+        answer = ask("data_alphas_evaluate", expression=bad, **asked)
+        assert answer.is_error
+        assert f"in line {2 - (bad != wrong)}" in answer.content[0].text
+
+
 def test_other_dialects_are_read_and_doubts_are_said(ask: Callable[..., Any], workspace: Workspace) -> None:
     text = "rank(sum(close + volume, 5.5))"
     checked = ask("data_alphas_validate", expression=text, panel="small", dialect="worldquant").structured_content
