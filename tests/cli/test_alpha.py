@@ -142,6 +142,19 @@ def test_a_program_stands_where_an_expression_does(
     assert outcome.json["expression"] == "cs_rank(-delta(close, 5))"
 
 
+def test_a_program_decides_weights_and_is_backtested(shell: Shell, tiny: str, tmp_path: Path) -> None:
+    file = tmp_path / "program.py"
+    file.write_text(PROGRAM)
+    end = shell("data", "show", tiny, "--json").json["end"]
+    decided = [
+        shell("alpha", "weights", text, "--as-of", end, "--panel", tiny, "--json").json["digest"]
+        for text in (f"@{file}", "cs_rank(-delta(close, 5))")
+    ]
+    assert decided[0] == decided[1]
+    held = shell("backtest", "run", f"@{file}", "--panel", tiny, "--json").json
+    assert held["expression"] == "cs_rank(-delta(close, 5))"
+
+
 def test_a_program_may_be_the_text(shell: Shell, tiny: str) -> None:
     for command in ("validate", "evaluate"):
         outcome = shell("alpha", command, PROGRAM, "--dialect", "program", "--panel", tiny, "--json")
