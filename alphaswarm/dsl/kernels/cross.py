@@ -15,7 +15,7 @@ from alphaswarm.core.jit import part
 from alphaswarm.dsl.kernels.columns import Flat
 from alphaswarm.dsl.kernels.compensated import plus
 from alphaswarm.dsl.kernels.cs_rank import TILE, gather_days, scatter_days
-from alphaswarm.dsl.kernels.cs_sort import Order, sort_day
+from alphaswarm.dsl.kernels.cs_sort import COUNTERS, Order, sort_day
 from alphaswarm.dsl.kernels.moments import deviation_scale, mean_of_sum
 from alphaswarm.dsl.kernels.order import median_distance, middle_value, quantile_value
 from alphaswarm.dsl.kernels.vectors import fill, float_at, int32_at, itemsize, store, store_float
@@ -192,6 +192,7 @@ def cross(kind: Any, words: Any) -> None:
     spare = results + TILE * width * size
     order, other, ends = np.empty(width, np.uint32), np.empty(width, np.uint32), np.empty(groups + 1, np.uint32)
     keys, values, out = np.empty(width, np.int64), np.empty(width), np.empty(width)
+    counters = np.zeros(COUNTERS, np.uint32)
     for first in range(0, words[ROWS], TILE):
         days = min(TILE, words[ROWS] - first)
         gather_days(kind, words, words[A], first, days, rows)
@@ -199,7 +200,7 @@ def cross(kind: Any, words: Any) -> None:
             row, result = rows + day * width * size, results + day * width * size
             for at in range(0, width * size, LANE_STEP * size):
                 store(kind, result + at, fill(kind, np.nan))
-            count, _ = sort_day(kind, row, spare, width, order, other, keys)
+            count, _ = sort_day(kind, row, spare, width, order, other, keys, counters)
             if words[CODES] == 0:
                 ends[0], ends[1] = 0, count
                 other, order = order, other

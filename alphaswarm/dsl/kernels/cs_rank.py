@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from alphaswarm.core.jit import part
-from alphaswarm.dsl.kernels.cs_sort import Keys, Order, sort_day
+from alphaswarm.dsl.kernels.cs_sort import COUNTERS, Keys, Order, sort_day
 from alphaswarm.dsl.kernels.probit import probit
 from alphaswarm.dsl.kernels.vectors import (
     copy_value,
@@ -30,6 +30,7 @@ from alphaswarm.dsl.kernels.words import (
     COLUMNS,
     LANE_STEP,
     MEMBERS,
+    MEMBERS_BYTES,
     NATURAL,
     OP,
     OUT,
@@ -66,7 +67,7 @@ def gather_days(kind: Any, words: Any, source: Any, first: Any, days: Any, rows:
             for lane in range(0, BLOCK, LANE_STEP):
                 value = load(kind, x + day * line + lane * size)
                 if words[MEMBERS] != 0:
-                    member = load_bytes(words[MEMBERS] + (first + day) * width + block * BLOCK + lane)
+                    member = load_bytes(words[MEMBERS] + block * words[MEMBERS_BYTES] + (first + day) * BLOCK + lane)
                     value = select(member, value, nan)
                 store(kind, to + lane * size, value)
 
@@ -112,13 +113,16 @@ def _tabulate(kind: Any, op: Any, parameter: Any, count: int, table: Any) -> Non
 @part
 def twice_ranks(count: int, keys: Keys, starts: Order, twice: Order) -> None:
     """Twice the average rank, from 2 on, beside each sorted place; for a day with ties."""
-    start = 0
+    # one choice in each loop, which is no branch: ties come as they please
+    start, previous = 0, keys[0]
     for j in range(count):
-        start = start if j > 0 and keys[j] == keys[j - 1] else j
+        start = start if keys[j] == previous else j
+        previous = keys[j]
         starts[j] = start
-    stop = count - 1
+    stop, following = count - 1, keys[count - 1]
     for j in range(count - 1, -1, -1):
-        stop = stop if j < count - 1 and keys[j] == keys[j + 1] else j
+        stop = stop if keys[j] == following else j
+        following = keys[j]
         twice[j] = starts[j] + stop + 2
 
 
@@ -146,7 +150,7 @@ def cs_rank(kind: Any, words: Any) -> None:
     spare = table + (2 * width + LANE_STEP) * size
     order, other = np.empty(width, np.uint32), np.empty(width, np.uint32)
     starts, twice = np.empty(width, np.uint32), np.empty(width, np.uint32)
-    keys = np.empty(width, np.int64)
+    keys, counters = np.empty(width, np.int64), np.zeros(COUNTERS, np.uint32)
     nan = fill(kind, NAN)
     known = -1
     for first in range(0, words[ROWS], TILE):
@@ -154,7 +158,7 @@ def cs_rank(kind: Any, words: Any) -> None:
         gather_days(kind, words, words[A], first, days, rows)
         for day in range(days):
             result = results + day * width * size
-            count, ties = sort_day(kind, rows + day * width * size, spare, width, order, other, keys)
+            count, ties = sort_day(kind, rows + day * width * size, spare, width, order, other, keys, counters)
             if count != known:
                 _tabulate(kind, words[OP], number(words, P), count, table)
                 known = count

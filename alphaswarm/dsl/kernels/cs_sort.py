@@ -2,7 +2,10 @@
 
 The code is an affine map of the value or, where most values crowd into little of the range (heavy tails), of
 its bit pattern. Both keep the order, so only equal codes are undecided; they are put right by insertion. A
-day on which that would be slow is sorted by all bytes of its keys.
+day on which that is slow is sorted by all bytes of its keys, and so are the next few days at once.
+
+Each pass moves elements from both ends towards the middle: two counters for a bucket, so that with few distinct
+values an element seldom waits for the one before.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ from alphaswarm.dsl.kernels.vectors import (
     float_at,
     from_bits,
     int_at,
+    integers,
     itemsize,
     key_of,
     load,
@@ -28,7 +32,7 @@ from alphaswarm.dsl.kernels.vectors import (
 )
 from alphaswarm.dsl.kernels.words import LANE_STEP
 
-__all__ = ["Keys", "Order", "sort_day"]
+__all__ = ["COUNTERS", "Keys", "Order", "sort_day"]
 
 Order = NDArray[np.uint32]  # unsigned, so that no index is checked for being negative
 Keys = NDArray[np.int64]
@@ -37,8 +41,14 @@ Keys = NDArray[np.int64]
 BUCKETS, MISSING = 65279.0, 65535.0
 # Below this variance of the values, on a scale of 0 to 1, the bit patterns spread better.
 CROWDED = 1.0 / 256.0
-# Elements that the repair may move, for each stock.
-PATIENCE = 8
+# Elements that the repair may move, for each stock: about what sorting by bytes costs.
+PATIENCE = 3
+# Days that are sorted by bytes after one that had to be.
+WARY = 15
+# Buckets of one digit. Room for the counters of all digits of the largest key, and one more for the wary days.
+DIGIT = 256
+COUNTERS = 8 * DIGIT + 1
+LARGEST_KEY = 2**63 - 1
 INFINITY = float("inf")
 
 
@@ -47,14 +57,15 @@ def _encode(kind: Any, row: Any, keys: Any, codes: Any, width: Any) -> int:
     """Write the key and the code of each value of the row; gives how many are valid."""
     size = itemsize(kind)
     line = LANE_STEP * size
-    zero, one = fill(kind, 0.0), fill(kind, 1.0)
+    zero, one, last = fill(kind, 0.0), fill(kind, 1.0), LARGEST_KEY >> (64 - 8 * size)
     smallest, largest, counted = fill(kind, INFINITY), fill(kind, -INFINITY), zero
     for at in range(0, width * size, line):
         value = load(kind, row + at) + zero  # one pattern for both zeros
         smallest = select(value < smallest, value, smallest)
         largest = select(value > largest, value, largest)
         counted = counted + select(value == value, one, zero)
-        store(kind, keys + at, from_bits(key_of(value)))
+        key = key_of(value)
+        store(kind, keys + at, from_bits(select(value == value, key, integers(value, last))))
     low, high, count = _least(kind, codes, smallest), -_least(kind, codes, zero - largest), _sum(kind, codes, counted)
     first, scale = fill(kind, low), fill(kind, _scale(high - low))
     missing, top = fill(kind, MISSING), fill(kind, BUCKETS)
@@ -111,7 +122,9 @@ def _sum(kind: Any, spare: Any, x: Any) -> float:
 
 
 @part
-def sort_day(kind: Any, row: Any, spare: Any, width: int, order: Order, other: Order, keys: Keys) -> tuple[int, int]:
+def sort_day(
+    kind: Any, row: Any, spare: Any, width: int, order: Order, other: Order, keys: Keys, counters: Order
+) -> tuple[int, int]:
     """Sort the `width` (whole vectors) values at `row`.
 
     Args:
@@ -122,40 +135,68 @@ def sort_day(kind: Any, row: Any, spare: Any, width: int, order: Order, other: O
         order: filled with the places of the valid values, smallest first.
         other: room for as many.
         keys: filled with integers in the order of the values, beside `order`.
+        counters: `COUNTERS` of them, 0 at the first of the days that share them.
 
     Returns:
         How many values are valid, and how many of them equal the one before.
     """
     size = itemsize(kind)
-    codes, one = spare + width * size, np.uint32(1)
+    codes = spare + width * size
     count = _encode(kind, row, spare, codes, width)
-    low, high = np.zeros(256, np.uint32), np.zeros(256, np.uint32)
-    for i in range(width):
-        code = int_at(kind, codes + i * size)
-        low[code & 255] += one
-        high[(code >> 8) & 255] += one
-    before_low, before_high = np.uint32(0), np.uint32(0)
-    for digit in range(256):
-        here_low, here_high = low[digit], high[digit]
-        low[digit], high[digit] = before_low, before_high
-        before_low += here_low
-        before_high += here_high
-    for i in range(width):
-        digit = int_at(kind, codes + i * size) & 255
-        place = low[digit]
-        other[place] = i
-        low[digit] = place + one
-    for j in range(width):
-        i = other[j]
-        digit = (int_at(kind, codes + i * size) >> 8) & 255
-        place = high[digit]
-        order[place] = i
-        high[digit] = place + one
-    ties = _repair(kind, spare, count, order, keys)
+    ties = -1
+    if counters[COUNTERS - 1] == 0:
+        _sort_codes(kind, codes, width, order, other, counters)
+        ties = _repair(kind, spare, count, order, keys)
+        counters[COUNTERS - 1] = WARY if ties < 0 else 0
+    else:
+        counters[COUNTERS - 1] -= np.uint32(1)
     if ties < 0:
-        _sort_bytes(kind, spare, width, order, other)
+        _sort_bytes(kind, spare, width, order, other, counters)
         ties = _repair(kind, spare, count, order, keys)
     return count, ties
+
+
+@part
+def _sort_codes(kind: Any, codes: Any, width: int, order: Order, other: Order, counters: Order) -> None:
+    """Bring the places of the values into the order of their codes."""
+    size, one, half = itemsize(kind), np.uint32(1), width // 2
+    # where each digit begins and, DIGIT later, ends: first of the low digits, then of the high ones
+    counters[: 4 * DIGIT] = 0
+    for i in range(half):
+        code, last = int_at(kind, codes + i * size), int_at(kind, codes + (width - 1 - i) * size)
+        counters[code & 255] += one
+        counters[2 * DIGIT + ((code >> 8) & 255)] += one
+        counters[DIGIT + (last & 255)] += one
+        counters[3 * DIGIT + ((last >> 8) & 255)] += one
+    low, high = np.uint32(0), np.uint32(0)
+    for digit in range(DIGIT):
+        here_low = counters[digit] + counters[DIGIT + digit]
+        here_high = counters[2 * DIGIT + digit] + counters[3 * DIGIT + digit]
+        counters[digit], counters[2 * DIGIT + digit] = low, high
+        low += here_low
+        high += here_high
+        counters[DIGIT + digit], counters[3 * DIGIT + digit] = low, high
+    for i in range(half):
+        digit = int_at(kind, codes + i * size) & 255
+        place = counters[digit]
+        other[place] = i
+        counters[digit] = place + one
+        back = width - 1 - i
+        digit = DIGIT + (int_at(kind, codes + back * size) & 255)
+        place = counters[digit] - one
+        other[place] = back
+        counters[digit] = place
+    for j in range(half):
+        i = other[j]
+        digit = 2 * DIGIT + ((int_at(kind, codes + i * size) >> 8) & 255)
+        place = counters[digit]
+        order[place] = i
+        counters[digit] = place + one
+        i = other[width - 1 - j]
+        digit = 3 * DIGIT + ((int_at(kind, codes + i * size) >> 8) & 255)
+        place = counters[digit] - one
+        order[place] = i
+        counters[digit] = place
 
 
 @part
@@ -185,26 +226,32 @@ def _repair(kind: Any, unsorted: Any, count: int, order: Order, keys: Keys) -> i
 
 
 @part
-def _sort_bytes(kind: Any, unsorted: Any, width: int, order: Order, other: Order) -> None:
+def _sort_bytes(kind: Any, unsorted: Any, width: int, order: Order, other: Order, counters: Order) -> None:
     """Sort by every byte of the keys, least significant first; missing values have the largest."""
-    size = itemsize(kind)
+    size, one = itemsize(kind), np.uint32(1)
+    sign = np.int64(1) << (8 * size - 1)  # the keys are signed
+    counters[: size * DIGIT] = 0
     for i in range(width):
+        key = int_at(kind, unsorted + i * size) ^ sign
         order[i] = i
-    starts = np.empty(256, np.uint32)
+        for digit in range(size):
+            counters[digit * DIGIT + ((key >> (8 * digit)) & 255)] += one
+    come, to = order, other
     for digit in range(size):
-        flip = 128 if digit == size - 1 else 0  # the keys are signed
-        starts[:] = 0
-        for i in range(width):
-            starts[((int_at(kind, unsorted + i * size) >> (8 * digit)) & 255) ^ flip] += 1
+        first = digit * DIGIT
+        if counters[first + (((int_at(kind, unsorted) ^ sign) >> (8 * digit)) & 255)] == width:
+            continue  # all alike
         before = np.uint32(0)
-        for value in range(256):
-            here = starts[value]
-            starts[value] = before
+        for value in range(first, first + DIGIT):
+            here = counters[value]
+            counters[value] = before
             before += here
         for j in range(width):
-            i = order[j]
-            value = ((int_at(kind, unsorted + i * size) >> (8 * digit)) & 255) ^ flip
-            other[starts[value]] = i
-            starts[value] += 1
-        for j in range(width):
-            order[j] = other[j]
+            i = come[j]
+            value = first + (((int_at(kind, unsorted + i * size) ^ sign) >> (8 * digit)) & 255)
+            place = counters[value]
+            to[place] = i
+            counters[value] = place + one
+        come, to = to, come
+    if come is not order:
+        order[:width] = come[:width]

@@ -19,6 +19,7 @@ from alphaswarm.dsl.kernels.block_decay import block_decay
 from alphaswarm.dsl.kernels.block_extremes import block_extremes
 from alphaswarm.dsl.kernels.block_pairs import block_pairs
 from alphaswarm.dsl.kernels.block_product import block_product
+from alphaswarm.dsl.kernels.block_shape import block_shape
 from alphaswarm.dsl.kernels.block_spread import block_spread
 from alphaswarm.dsl.kernels.block_sums import WIDE, block_sums
 from alphaswarm.dsl.kernels.cross import cross
@@ -51,6 +52,7 @@ COMPILED: dict[str, Callable[[Any, Any], None]] = {
         block_extremes,
         block_pairs,
         block_product,
+        block_shape,
         block_spread,
         block_sums,
         cross,
@@ -122,12 +124,9 @@ def rank_ic_batch(
     for step in steps:
         _groups([step], layout, threads, ranks_bytes, memory_limit)
     inputs = Inputs.of(panel, dtype)
-    padded = np.full((layout.rows, layout.width), np.nan)
-    padded[:, : layout.columns] = np.where(panel.universe & np.isfinite(labels), labels, np.nan)
-    ranks = np.empty((layout.rows, 1 + 2 * layout.width), np.int32)
-    label_ranks(padded, ranks)
-    members: NDArray[np.uint8] = (~np.isnan(padded)).astype(np.uint8)
-    del padded
+    known = panel.universe & np.isfinite(labels)
+    ranks = label_ranks(np.where(known, labels, np.nan), layout.width)
+    members = layout.members(known)
     results: dict[Step, NDArray[np.float64]] = {}
     for step in dict.fromkeys(steps):
         results[step] = _Run([step], panel, inputs, threads, (members, ranks)).results()[0]
@@ -299,7 +298,7 @@ class _Run:
         words[w.ROWS], words[w.P] = layout.rows, pattern(layout.columns)
         _operand(words, 0, _Place(out.ctypes.data, layout.columns * layout.dtype.itemsize, layout.row_bytes))
         _operand(words, 1, self._place(step))
-        _operand(words, 2, _Place(members.ctypes.data, layout.width, w.BLOCK))
+        _operand(words, 2, _Place(members.ctypes.data, w.BLOCK, layout.rows * w.BLOCK))
         words[w.KERNEL] = self._address("to_rows")
         return words
 
@@ -319,14 +318,15 @@ class _Run:
         program[:, w.SCRATCH] = scratch.ctypes.data + room * np.arange(shares)
         program[:, w.ROWS] = np.diff(bounds)
         program[:, w.A] = self._blocks(step.args[0]).ctypes.data + first * layout.row_bytes
-        program[:, w.MEMBERS] = self.inputs.members.ctypes.data + first * layout.width
+        program[:, w.MEMBERS] = self.inputs.members.ctypes.data + first * w.BLOCK
+        program[:, w.MEMBERS_BYTES] = layout.rows * w.BLOCK
         if step in self.schedule.buffers:
             program[:, w.OUT] = self._blocks(step).ctypes.data + first * layout.row_bytes
         if self.labels is not None and step.kernel == "rank_ic":
             members, ranks = self.labels
+            program[:, w.MEMBERS] = members.ctypes.data + first * w.BLOCK
             self.outputs[step] = np.empty(layout.rows)
             program[:, w.NATURAL] = self.outputs[step].ctypes.data + first * 8
-            program[:, w.MEMBERS] = members.ctypes.data + first * layout.width
             program[:, w.CODES] = ranks.ctypes.data + first * ranks.strides[0]
         elif wanted:
             row = layout.columns * layout.dtype.itemsize

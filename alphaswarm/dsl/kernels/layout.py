@@ -88,6 +88,16 @@ class Layout:
         run_blocks(words, self.blocks, 1)
         return blocks
 
+    def members(self, present: NDArray[np.bool_]) -> NDArray[np.uint8]:
+        """The rows `present` [T, N] as bytes in blocks [blocks, rows, BLOCK], 0 in the padding."""
+        blocks = np.zeros((self.blocks, self.rows, BLOCK), np.uint8)
+        whole = self.columns // BLOCK
+        split = present[:, : whole * BLOCK].reshape(self.rows, whole, BLOCK)
+        blocks[:whole] = split.transpose(1, 0, 2)
+        if whole < self.blocks:
+            blocks[whole, :, : self.columns - whole * BLOCK] = present[:, whole * BLOCK :]
+        return blocks
+
     def natural(self, blocks: NDArray[Any]) -> NDArray[np.float64]:
         """Blocks as float64 rows [T, N]."""
         rows = blocks[:, : self.rows].transpose(1, 0, 2).reshape(self.rows, self.width)

@@ -13,6 +13,7 @@ from alphaswarm.dsl.expr import Expr
 from alphaswarm.dsl.kernels.block_decay import DECAY
 from alphaswarm.dsl.kernels.block_extremes import EXTREMES
 from alphaswarm.dsl.kernels.block_pairs import PAIRS
+from alphaswarm.dsl.kernels.block_shape import HIGHEST, SHAPE
 from alphaswarm.dsl.kernels.block_spread import SPREAD
 from alphaswarm.dsl.kernels.block_sums import SUMS
 from alphaswarm.dsl.kernels.cross import CROSS
@@ -49,6 +50,7 @@ KERNELS: dict[str, tuple[str, int]] = {
     **{name: ("rolling", code) for name, code in ROLLING.items()},
     **_codes("block_sums", SUMS),
     **_codes("block_spread", SPREAD),
+    **_codes("block_shape", SHAPE),
     **_codes("block_decay", DECAY),
     **_codes("block_extremes", EXTREMES),
     **_codes("block_pairs", PAIRS),
@@ -113,7 +115,8 @@ def with_care(step: Step) -> tuple[str, int]:
     """Kernel and code that do `step` on data which its own kernel refused."""
     if step.kernel == "block_pairs":
         return "pair_windows", PAIR_WINDOWS[PAIRS[step.op]]
-    return "rolling", ROLLING[SPREAD[step.op]]
+    names = SPREAD if step.kernel == "block_spread" else SHAPE
+    return "rolling", ROLLING[names[step.op]]
 
 
 class Lowering:
@@ -168,7 +171,7 @@ class Lowering:
         """The windowed operator `name`, by the column kernels where fewer than `d` rows may be valid."""
         kernel, op = KERNELS[name]
         min_obs = int(options.get("min_obs", d))
-        if min_obs < d and name in ROLLING:
+        if name in ROLLING and (min_obs < d or (name == "ts_moment" and not 2 <= parameter <= HIGHEST)):
             kernel, op = "rolling", ROLLING[name]
         elif min_obs < d and name in PAIR_WINDOWS:
             kernel, op = "pair_windows", PAIR_WINDOWS[name]

@@ -28,6 +28,7 @@ __all__ = [
     "absolute",
     "any_true",
     "bits",
+    "clamp",
     "copy_value",
     "double_at",
     "fill",
@@ -57,6 +58,7 @@ __all__ = [
     "store_double",
     "store_first",
     "store_float",
+    "store_int32",
     "store_wide",
     "to_float",
     "to_int",
@@ -321,6 +323,22 @@ def invert(_typing: Any, mask: Any) -> Any:
 
 
 @instruction
+def clamp(_typing: Any, x: Any, _low: Any, _high: Any) -> Any:
+    """Integers cut to between two others."""
+
+    def lower(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+        data = context.get_data_type(x)
+        kind, suffix = ir.FunctionType(data, [data, data]), f"v{LANES}i{x.element.bitwidth}"
+        value, low, high = args
+        for name, bound in (("smin", high), ("smax", low)):
+            function = cgutils.get_or_insert_function(builder.module, kind, f"llvm.{name}.{suffix}")
+            value = builder.call(function, [value, bound])
+        return value
+
+    return x(x, x, x), lower
+
+
+@instruction
 def any_true(_typing: Any, mask: Any) -> Any:
     """Whether any lane of the mask is true."""
 
@@ -500,6 +518,17 @@ def int32_at(_typing: Any, address: Any) -> Any:
         return builder.sext(builder.load(_pointer(builder, args[0], ir.IntType(32))), ir.IntType(64))
 
     return types.int64(address), lower
+
+
+@instruction
+def store_int32(_typing: Any, _address: Any, _value: Any) -> Any:
+    """Write the low 32 bits of an integer at an address."""
+
+    def lower(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+        builder.store(builder.trunc(args[1], ir.IntType(32)), _pointer(builder, args[0], ir.IntType(32)))
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64), lower
 
 
 @instruction

@@ -51,3 +51,21 @@ def test_widths_around_a_block():
         x = np.random.default_rng(width).normal(size=(9, width))
         got = apply("cs_rank", Context(np.ones(x.shape, bool)), x)
         np.testing.assert_array_equal(got, rankdata(x, axis=1) / width)
+
+
+def test_missing_values_of_either_sign_come_last(dtype):
+    # 0 / 0 gives a NaN with the sign bit set; days that are sorted by bytes see it too
+    x = np.concatenate([1.0 + np.arange(3000)[::-1] * 2.0**-22, [-3e38, 3e38], np.full(30, -np.nan)])[None]
+    got = apply("cs_rank", Context(np.ones((3, x.size), bool)), np.repeat(x, 3, axis=0), dtype=dtype)
+    there = ~np.isnan(x[0])
+    for day in got:
+        np.testing.assert_array_equal(day[there], (rankdata(x[0, there]) / there.sum()).astype(dtype))
+        assert np.isnan(day[~there]).all()
+
+
+def test_days_after_a_hard_one():
+    rng = np.random.default_rng(3)
+    hard = np.concatenate([1.0 + np.arange(300)[::-1] * 2.0**-50, [-1e300, 1e300]])
+    x = np.stack([hard if t % 7 == 0 else rng.normal(size=hard.size).round(t % 3) for t in range(40)])
+    got = apply("cs_rank", Context(np.ones(x.shape, bool)), x)
+    np.testing.assert_array_equal(got, rankdata(x, axis=1) / hard.size)
