@@ -271,7 +271,9 @@ def show(
         _print_trial(found)
 
 
-TRIAL_COLUMNS = ("id", "expression", "panel", "h", "RankIC", "t", "turnover", "break-even bp", "net SR 5bp")
+TRIAL_COLUMNS = (
+    "id", "expression", "panel", "h", "evidence t", "RankIC", "t", "turnover", "break-even bp", "net SR 5bp"
+)  # fmt: skip
 
 
 def trial_row(trial: Trial) -> tuple[str, ...]:
@@ -282,6 +284,7 @@ def trial_row(trial: Trial) -> tuple[str, ...]:
         trial.expression,
         trial.panel,
         str(trial.horizon),
+        number(trial.evidence_t),
         number(trial.rank_ic, 4),
         number(trial.rank_ic_t),
         number(trial.turnover),
@@ -346,6 +349,11 @@ def _print_trial(trial: Trial) -> None:
     print(f"{trial.expression}\n")
     print(f"panel      {trial.panel}, {window.role} window {window.start} to {window.end}, {trial.n_days} days")
     print(f"label      {trial.horizon} days, fill {trial.fill}")
+    if trial.evidence_t is None and "evidence_t" in trial.missing:
+        print(f"evidence   none on residual returns: {trial.missing['evidence_t']}")
+    else:
+        print(f"evidence   {number(trial.evidence, 4)}  t {number(trial.evidence_t)}, on residual returns")
+        print(f"residual   {number(trial.residual_rank_ic, 4)}  t {number(trial.residual_rank_ic_t)}, their RankIC")
     print(f"RankIC     {number(trial.rank_ic, 4)}  t {number(trial.rank_ic_t)}")
     print(f"IC         {number(trial.ic, 4)}  t {number(trial.ic_t)}  ICIR {number(trial.icir)}")
     print(f"turnover   {number(trial.turnover)} per day   break-even {number(trial.breakeven_bp, 1)} bp")
