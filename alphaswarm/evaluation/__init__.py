@@ -7,7 +7,9 @@ from alphaswarm.evaluation.breakdown import Part, by_group, by_regime, by_year, 
 from alphaswarm.evaluation.capacity import Capacity, CostPoint, book_capacity, cost_curve, liquidity
 from alphaswarm.evaluation.evaluator import DECAY_HORIZONS, Evaluator, RankedFactor
 from alphaswarm.evaluation.evidence import DecayPoint, Evidence
+from alphaswarm.evaluation.gates import GateResult, Thresholds
 from alphaswarm.evaluation.ic import ic_series, information_ratio, newey_west_lags, newey_west_t, rank_ic_series
+from alphaswarm.evaluation.known import KnownFormula, KnownFormulas
 from alphaswarm.evaluation.labels import forward_returns
 from alphaswarm.evaluation.multiple import bh_fdr, confirmation_hurdle, effective_trials, hurdle
 from alphaswarm.evaluation.neutral import ExposureSet, Left, correlations_left, residual_ranks, what_is_left
@@ -26,6 +28,7 @@ from alphaswarm.evaluation.sharpe import (
 )
 from alphaswarm.evaluation.sheet import SharpeFigures, TearSheet, TearSheets
 from alphaswarm.evaluation.splits import Split, combinatorial, date_range, purge, segments, walk_forward
+from alphaswarm.evaluation.verdict import Verdict
 from alphaswarm.evaluation.windows import Window, Windows, default_windows
 
 __all__ = [
@@ -39,6 +42,9 @@ __all__ = [
     "ExposureSet",
     "Exposures",
     "FactorSeries",
+    "GateResult",
+    "KnownFormula",
+    "KnownFormulas",
     "Left",
     "Overfitting",
     "Part",
@@ -49,6 +55,8 @@ __all__ = [
     "SubUniverse",
     "TearSheet",
     "TearSheets",
+    "Thresholds",
+    "Verdict",
     "Window",
     "Windows",
     "bh_fdr",
