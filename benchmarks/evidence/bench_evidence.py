@@ -116,6 +116,7 @@ def candidates(count: int) -> dict[str, float]:
         "count": count,
         "with_rank_ic": sum(defined for defined, _ in found),
         "cpu_each": sum(spent for _, spent in found) / count,
+        f"cpu_{WHOLE}_by_process": sum(spent for _, spent in found) / count * WHOLE / PROCESSES,
         "start": after - start,
         "wall": end - start,
         f"wall_{WHOLE}": after - start + each * WHOLE,
