@@ -60,18 +60,17 @@ def _linear(kind: Any, words: Any) -> None:
         x, out = words[A] + lane, words[OUT] + lane
         store_wide(scratch + d * WIDE, zero)
         for start in range(0, rows, d):
-            anchor = wide(load(kind, x + start * step))
             plain, weighted = zero, zero
             if start > 0:
                 for back in range(1, d):
-                    plain = plain + (wide(load(kind, x + (start - back) * step)) - anchor)
+                    plain = plain + wide(load(kind, x + (start - back) * step))
                     weighted = weighted + plain
                     store_wide(scratch + (d - back) * WIDE, weighted)
             plain, weighted = zero, zero
             place, left = zero, fill_wide(float(d))
             opening = d - 1 if start == 0 else start
             for t in range(start, min(opening, rows)):
-                u = wide(load(kind, x + t * step)) - anchor
+                u = wide(load(kind, x + t * step))
                 plain = plain + u
                 weighted = fma(place, u, weighted)
                 place, left = place + one, left - one
@@ -79,12 +78,12 @@ def _linear(kind: Any, words: Any) -> None:
             older = scratch + (opening - start + 1) * WIDE
             now, to = x + opening * step, out + opening * out_step
             for _ in range(opening, min(start + d, rows)):
-                u = wide(load(kind, now)) - anchor
+                u = wide(load(kind, now))
                 plain = plain + u
                 weighted = fma(place, u, weighted)
                 value = fma(left, plain, weighted + load_wide(older))
                 place, left = place + one, left - one
-                store(kind, to, finite(narrow(kind, fma(value, share, anchor))))
+                store(kind, to, finite(narrow(kind, value * share)))
                 older += WIDE
                 now += step
                 to += out_step
