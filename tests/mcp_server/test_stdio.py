@@ -23,7 +23,7 @@ def serving(wire: Callable[[str], Any], project: Path) -> Any:
 
 def test_a_session_from_listing_to_evidence(serving: Any) -> None:
     tools = serving.call(1, "tools/list")["result"]["tools"]
-    assert next(tool["name"] for tool in tools) == "data_alphas_evaluate"
+    assert next(tool["name"] for tool in tools) == "data_alphas_compare"
     arguments = {"expression": FORMULA, "panel": "small", "horizon": 1}
     answer = serving.call(2, "tools/call", name="data_alphas_evaluate", arguments=arguments)["result"]
     assert answer["structuredContent"]["status"] == "evaluated"
