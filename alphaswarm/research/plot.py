@@ -16,7 +16,7 @@ import numpy as np
 from markupsafe import Markup
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Plot", "Scale", "figure", "thin", "year_ticks"]
+__all__ = ["Plot", "Scale", "figure", "number", "thin", "year_ticks"]
 
 CURVE_WIDTH = 1000  # units across in which curves are drawn
 CURVE_POINTS = 400  # more than a column of a page can show
@@ -192,15 +192,15 @@ def thin(values: NDArray[np.float64], points: int = CURVE_POINTS, extreme: bool 
     return np.array([start + int(np.argmin(lowest[start:end])) for start, end in pairwise(edges)], np.int64)
 
 
-def year_ticks(dates: NDArray[np.datetime64]) -> list[tuple[float, str]]:
-    """(row, label) where each year begins, at most seven; each quarter when the dates span about one year."""
+def year_ticks(dates: NDArray[np.datetime64], most: int = 4) -> list[tuple[float, str]]:
+    """(row, label) where each year begins, at most `most` of them; each quarter when the dates span about one year."""
     short = bool((dates[-1] - dates[0]) < np.timedelta64(PERIOD_DAYS, "D"))
     periods = dates.astype("datetime64[M]").astype(np.int64) // (3 if short else 12)
     first = np.flatnonzero(np.diff(periods, prepend=-1))
     if first.size > 1 and first[1] < dates.size / (4 if short else 12):
         first = first[1:]  # a stub at the start: its label would touch the next
     fits = first < dates.size * (0.84 if short else 0.93)  # labels begin at their day and must end in the plot
-    rows = first[fits][:: math.ceil(first.size / 7)]
+    rows = first[fits][:: math.ceil(first.size / most)]
     names = np.datetime_as_string(dates[rows], "M" if short else "Y")
     return [(float(row), str(name)) for row, name in zip(rows, names, strict=True)]
 
@@ -208,6 +208,13 @@ def year_ticks(dates: NDArray[np.datetime64]) -> list[tuple[float, str]]:
 def figure(value: float, form: str = "g", unit: str = "") -> str:
     """A number as it is shown everywhere: a true minus sign, no negative zero."""
     return format(value, f"z{form}").replace("-", "\N{MINUS SIGN}") + unit
+
+
+def number(value: float | None, form: str, unit: str = "", *, scale: float = 1.0, why: str = "") -> Markup:
+    """A number times `scale` as it is shown; a dash that says why where there is none."""
+    if value is None:
+        return Markup('<span class="none" title="{}">&ndash;</span>').format(why or "not to be had")
+    return Markup("{}").format(figure(value * scale, form, unit))
 
 
 def _title(text: str) -> Markup:

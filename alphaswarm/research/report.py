@@ -17,23 +17,25 @@ from numpy.typing import NDArray
 
 from alphaswarm.core import atomic_write
 from alphaswarm.research import pictures
-from alphaswarm.research.plot import figure
+from alphaswarm.research.factor_page import factor_page, failures, short_verdict
+from alphaswarm.research.plot import figure, number
 from alphaswarm.research.report_data import FactorSheet, ReportData, collect
 from alphaswarm.research.trial import Trial
-from alphaswarm.trading import COST_CURVE_BP
 
 if TYPE_CHECKING:
-    from alphaswarm.evaluation import FactorSeries
+    from alphaswarm.evaluation.verdict import Verdict
     from alphaswarm.research.runs import Run
     from alphaswarm.research.workspace import Workspace
 
 __all__ = ["render", "write_report"]
 
-EQUITY = "Equity after costs"  # needs room for its labels at the right
 ROWS_SHOWN = 20  # of the ranked table; the others fold away
 MISSES_SHOWN = 8
 CAVEATS_SHOWN = 3
 SAME_BET = 0.7  # |correlation| from which two factors count as one, as on WorldQuant BRAIN
+UNJUDGED = "search evidence only, not judged: "
+# What a candidate's warnings say where something is wrong with it, not merely to be known.
+ALARMS = ("ranks and money disagree", "a mean daily IC of")
 PROPOSERS = {
     "search": "a seeded genetic search over the grammar that starts from published formulas; no LLM took part",
     "random": "random draws from the grammar; no LLM took part",
@@ -43,35 +45,6 @@ FILLS = {
     "close_t1": "decided at close t, filled at close t+1",
     "open_t1": "decided at close t, filled at open t+1",
 }
-AT_LEAST = "\N{GREATER-THAN OR EQUAL TO}"
-# How each number is shown: format, unit, factor.
-FORMATS: Mapping[str, tuple[str, str, float]] = {
-    "rank_ic": (".4f", "", 1),
-    "rank_ic_t": (".2f", "", 1),
-    "ic": (".4f", "", 1),
-    "ic_t": (".2f", "", 1),
-    "rank_icir": (".2f", "", 1),
-    "turnover": (".1f", "%", 100),
-    "breakeven_bp": (".1f", " bp", 1),
-    "net_sharpe": (".2f", "", 1),
-    "sharpe": (".2f", "", 1),
-    "max_drawdown": (".1f", "%", 100),
-    "coverage": (".0f", "%", 100),
-    "n_days": (",.0f", "", 1),
-}
-SHEET_NUMBERS = (
-    ("RankIC", "rank_ic"),
-    ("t", "rank_ic_t"),
-    ("IC", "ic"),
-    ("t of IC", "ic_t"),
-    ("Turnover", "turnover"),
-    ("Break-even", "breakeven_bp"),
-    ("Sharpe, no cost", "sharpe"),
-    ("Sharpe, {cost} bp", "net_sharpe"),
-    ("Drawdown, {cost} bp", "max_drawdown"),
-    ("Coverage", "coverage"),
-    ("Days", "n_days"),
-)
 
 
 def write_report(workspace: Workspace, run_id: str) -> Path:
@@ -90,39 +63,55 @@ def render(data: ReportData) -> str:
     """The report as one HTML page: no script, no request, every text escaped; equal data give equal bytes."""
     style = Markup((Path(__file__).parent / "templates" / "report.css").read_text("utf-8"))  # noqa: S704  our own file
     places = {sheet.trial.id: place for place, sheet in enumerate(data.sheets, 1)}
-    top = max([data.hurdle * 1.25, *(abs(trial.rank_ic_t or 0.0) for trial in data.measured)])
-    rows = [_row(data, rank, trial, places.get(trial.id), top) for rank, trial in enumerate(data.measured, 1)]
+    top = max([data.hurdle * 1.25, *(held.t or 0.0 for held in data.held.values())])
+    rows = [_row(data, rank, trial, places, top) for rank, trial in enumerate(data.measured, 1)]
     beat = [row for row in rows if row.gate == "beat"]
     alike = _correlations(data.sheets)
+    headline, beneath = _headline(data.line)
     page = _templates().get_template("report.html")
     return page.render(
         d=data,
         run=data.run,
         style=style,
         style_hash=base64.b64encode(hashlib.sha256(style.encode()).digest()).decode(),
-        headline=f"{len(data.trials):,} tried, {len(beat) or 'none'} beat the search hurdle "
-        f"t {AT_LEAST} {data.hurdle:.2f}",
+        line=data.line,
+        headline=headline,
+        beneath=beneath,
         proposer=_proposer(data.run),
         caveats=_caveats(data),
         caveats_shown=CAVEATS_SHOWN,
         window=f"{data.window.start} to {data.window.end}" if data.window else "not begun",
-        funnel=_funnel(data, len(beat)),
-        dots=pictures.t_dots([(row.t, row.title) for row in rows if row.t is not None], data.hurdle),
+        funnel=_funnel(data),
+        dots=pictures.t_dots([(row.written_t, row.title) for row in rows if row.held.t is not None], data.hurdle),
+        costs=_bets_by_cost(data, places),
+        together=_together(data),
         rows=rows,
         rows_shown=max(ROWS_SHOWN, len(beat)),
         beat=beat,
         unmeasured=[(trial.expression, _refusal(trial)) for trial in data.trials if trial.status != "evaluated"],
-        misses=[row for row in rows if row.gate == "near" and not row.sheet][:MISSES_SHOWN],
-        sheets=[_sheet(data, place, sheet) for place, sheet in enumerate(data.sheets, 1)],
-        sheet_numbers=[(name.format(cost=f"{data.cost_bp:g}"), key) for name, key in SHEET_NUMBERS],
-        wide=EQUITY,
+        misses=[row for row in rows if row.failed and not row.sheet][:MISSES_SHOWN],
+        same=[row for row in rows if row.same],
+        sheets=[
+            factor_page(data, place, sheet, _remarks(data, sheet.trial)) for place, sheet in enumerate(data.sheets, 1)
+        ],
         heat=None if alike is None else pictures.heat_map([f"F{place + 1}" for place in range(len(alike))], alike),
         bets=None if alike is None else _bets(alike),
         curve=_curve(data),
         provenance=_provenance(data),
-        number=lambda trial, key: _number(trial, key, data.cost_bp),
+        number=number,
         cost=f"{data.cost_bp:g}",
     )
+
+
+def _headline(line: str) -> tuple[str, str]:
+    """The top line in two parts: what is said large, and what is said beneath."""
+    if line.startswith(UNJUDGED):
+        return line.removeprefix(UNJUDGED), _sentence(UNJUDGED.rstrip(": "))
+    for mark in ("; ", " ("):
+        first, found, rest = line.partition(mark)
+        if found:
+            return first, _sentence(rest.removesuffix(")") if mark == " (" else rest)
+    return line, ""
 
 
 @cache
@@ -150,64 +139,99 @@ def _refusal(trial: Trial) -> str:
     return f"{trial.reason or trial.status}{place}: {trial.message or 'no reason was kept'}"
 
 
-def _row(data: ReportData, rank: int, trial: Trial, sheet: int | None, top: float) -> SimpleNamespace:
-    t = trial.rank_ic_t
+def _row(data: ReportData, rank: int, trial: Trial, places: Mapping[str, int], top: float) -> SimpleNamespace:
+    held, verdict = data.held[trial.id], data.verdicts.get(trial.digest)
+    status = None if verdict is None else verdict.status
+    gate = "rest" if held.t is None else pictures.gate(held.t, data.hurdle)
+    written = held.sign * (held.t or 0.0)
+    redundant = status == "redundant"
+    judged = verdict is not None and status not in ("confirmed", "redundant", "too short", "in-sample")
+    near = verdict is None and gate == "near"
+    failed = failures(verdict) if verdict is not None and judged else _remarks(data, trial) if near else []
     return SimpleNamespace(
         rank=rank,
         trial=trial,
-        t=t,
-        sheet=sheet,
-        gate="rest" if t is None else pictures.gate(t, data.hurdle),
-        gauge=pictures.t_bar(t, data.hurdle, top),
-        title="" if t is None else f"#{rank}  t {figure(t, '.2f')}  {trial.expression}",
-        remarks=_remarks(data, trial),
+        held=held,
+        written_t=written,
+        sheet=places.get(trial.id),
+        gate=gate,
+        gauge=pictures.t_bar(held.t, data.hurdle, top),
+        title=f"#{rank}  t {figure(written, '.2f')}  {trial.expression}",
+        status=(status or gate).replace(" ", "-"),
+        verdict=_in_short(data, verdict, gate, places),
+        words="" if verdict is None else verdict.words,
+        alarms=[text for text in trial.warnings if text.startswith(ALARMS)],
+        failed=failed,
+        same=verdict.words if verdict is not None and redundant else "",
     )
 
 
-def _sheet(data: ReportData, place: int, sheet: FactorSheet) -> SimpleNamespace:
-    """The nine pictures of one factor, three rows: is it there, what is it like, does it pay."""
-    trial, series = sheet.trial, sheet.series
-    dates, rank_ic = series.dates, series.rank_ic
-    decay = {int(days): (point["rank_ic"], point["t"]) for days, point in trial.decay.items()}
-    curves = {cost: series.equity(cost) for cost in sorted({*COST_CURVE_BP, data.cost_bp})}
-    drawn = (
-        ("Cumulative RankIC", "a steady slope is a steady factor", pictures.cumulative_ic(dates, rank_ic)),
-        ("RankIC", f"mean of {pictures.QUARTER} days", pictures.rolling_ic(dates, rank_ic)),
-        ("RankIC by year", "", pictures.yearly_bars(dates, rank_ic)),
-        ("Decay", "RankIC by horizon, two standard errors", pictures.decay_bars(decay, data.run.horizon)),
-        ("Quantile returns", "next day, fifths less their mean, bp", pictures.quantile_bars(trial.quantiles)),
-        (
-            "Turnover",
-            "a day, both sides",
-            pictures.turnover_line(dates, _steady(series)),
-        ),
-        (EQUITY, "from 1, by cost per traded dollar", pictures.equity_lines(dates, curves, data.cost_bp)),
-        ("Drawdown", f"after {data.cost_bp:g} bp", pictures.drawdown_area(dates, curves[data.cost_bp])),
-        (
-            "Sharpe by cost",
-            "bp; zero is the break-even",
-            pictures.cost_curve(_by_cost(trial), trial.breakeven_bp, data.cost_bp),
-        ),
+def _in_short(data: ReportData, verdict: Verdict | None, gate: str, places: Mapping[str, int]) -> str:
+    if verdict is None:
+        return {"beat": "not judged", "near": "near", "rest": ""}[gate]
+    if verdict.status != "redundant":
+        return short_verdict(verdict)
+    told = verdict.gate("distinct")
+    like = [
+        f"as F{places[trial.id]}"
+        for trial in data.measured
+        if trial.id in places and told is not None and told.reason.endswith(f" {trial.expression}")
+    ]
+    return f"{short_verdict(verdict)} {like[0]}" if like else short_verdict(verdict)
+
+
+def _bets_by_cost(data: ReportData, places: Mapping[str, int]) -> Markup | None:
+    """The cost curves of all bets, on the side that they are held on."""
+    curves = []
+    for trial in data.measured:
+        verdict = data.verdicts.get(trial.digest)
+        if verdict is not None and verdict.k is not None:
+            curve = {point["bp"]: point["sharpe"] for point in verdict.reported.get("cost_curve", ())}
+            name = f"F{places[trial.id]}" if trial.id in places else ""
+            curves.append((name, curve, "main" if verdict.status == "confirmed" else "thin"))
+    if not any(curve for _, curve, _ in curves):
+        return None
+    return pictures.cost_curves(curves, data.cost_bp, data.bets[0].thresholds.net_sharpe)
+
+
+def _together(data: ReportData) -> SimpleNamespace | None:
+    """What all trials say together, as it stood when the last of the bets was made; none of it is a gate."""
+    told = [verdict.reported for verdict in data.bets if "effective_trials" in verdict.reported]
+    if not told:
+        return None
+    latest = max(told, key=lambda reported: reported["trials"])
+    overfitting, found = latest["pbo"], latest["bh"]
+    places = {sheet.trial.digest: place for place, sheet in enumerate(data.sheets, 1)}
+    return SimpleNamespace(
+        trials=latest["trials"],
+        effective=latest["effective_trials"],
+        pbo=None if overfitting is None else number(overfitting["probability"], ".2f"),
+        loss=None if overfitting is None else number(overfitting["loss_probability"], ".2f"),
+        slope=None if overfitting is None else number(overfitting["slope"], ".2f"),
+        discoveries=found["discoveries"],
+        q=f"{found['q']:.0%}",
+        deflated=[
+            (
+                f"F{places[verdict.digest]}",
+                number(verdict.reported.get("dsr_1T"), ".2f"),
+                number(verdict.reported.get("dsr_empirical"), ".2f"),
+            )
+            for verdict in data.bets
+            if verdict.digest in places
+        ],
     )
-    return SimpleNamespace(place=place, trial=trial, remarks=_remarks(data, trial), pictures=drawn)
-
-
-def _steady(series: FactorSeries) -> NDArray[np.float64]:
-    """Turnover [D] from the day on which all tranches are in: entering is not trading."""
-    entered = series.active & (np.cumsum(series.active) > series.horizon)
-    return np.where(entered, series.turnover, np.nan)
 
 
 def _remarks(data: ReportData, trial: Trial) -> list[str]:
     """What speaks against a factor, in words; what holds for every candidate stands beside the data."""
     found: list[str] = []
-    t, breakeven = trial.rank_ic_t, trial.breakeven_bp
-    if t is not None and abs(t) < data.hurdle:
-        found.append(f"t falls {data.hurdle - abs(t):.2f} short of the hurdle")
-    if t is not None and t < 0:
-        found.append("the sign is negative: only the opposite bet could pay")
-    elif breakeven is not None and breakeven < data.cost_bp:
-        found.append(f"breaks even at {figure(breakeven, '.1f')} bp, below the default cost of {data.cost_bp:g} bp")
+    held = data.held[trial.id]
+    if held.t is not None and held.t < data.hurdle:
+        found.append(f"t falls {data.hurdle - held.t:.2f} short of the hurdle")
+    if held.breakeven_bp is not None and held.breakeven_bp < data.cost_bp:
+        found.append(
+            f"breaks even at {figure(held.breakeven_bp, '.1f')} bp, below the default cost of {data.cost_bp:g} bp"
+        )
     return found + [warning for warning in trial.warnings if warning not in _shared(data)]
 
 
@@ -229,32 +253,40 @@ def _caveats(data: ReportData) -> list[str]:
     return [_sentence(text) for text in dict.fromkeys(found)]
 
 
-def _funnel(data: ReportData, beat: int) -> list[tuple[str, int, Markup]]:
-    measured = data.measured
-    counts = {
+def _funnel(data: ReportData) -> list[tuple[str, int | None, Markup]]:
+    """From proposals to what can be traded; None where it was not judged."""
+    counts: dict[str, int | None] = {
         "proposed": len(data.trials),
-        "valid": sum(trial.status != "invalid" for trial in data.trials),
-        "evaluated": len(measured),
-        "new": sum(trial.first_run == data.run.id for trial in measured),
-        f"|t| {AT_LEAST} {pictures.NEAR:g}": sum(abs(trial.rank_ic_t or 0.0) >= pictures.NEAR for trial in measured),
-        f"beat {data.hurdle:.2f}": beat,
+        "evaluated": len(data.measured),
+        f"beat t {data.hurdle:.2f}": len(data.beat),
     }
-    *before, last = counts
-    styles = dict.fromkeys(before, "pale") | {last: "main"}
-    most = max(1, *counts.values())
-    return [(name, count, pictures.share_bar(count / most, styles[name])) for name, count in counts.items()]
+    judged = bool(data.verdicts) or (data.run.finished is not None and not data.beat)
+    counts |= {
+        "bets": len(data.bets) if judged else None,
+        "confirmed": sum(verdict.status == "confirmed" for verdict in data.bets) if judged else None,
+        f"tradable at {data.cost_bp:g} bp": sum(verdict.tradable for verdict in data.bets) if judged else None,
+    }
+    most = max(1, len(data.trials))
+    styles = ("pale", "pale", "pale", "main", "main", "main")
+    return [
+        (name, count, pictures.share_bar((count or 0) / most, style))
+        for (name, count), style in zip(counts.items(), styles, strict=True)
+    ]
 
 
 def _correlations(sheets: Sequence[FactorSheet]) -> NDArray[np.float64] | None:
-    """Correlations [S, S] of the daily gross returns, over the days that all have."""
+    """Correlations [S, S] of the daily results without common risks, over the days that all have.
+
+    Of results before costs where a panel is too short for the others.
+    """
     if len(sheets) < 2:
         return None
-    returns = np.stack([sheet.series.gross for sheet in sheets])
-    returns = returns[:, np.isfinite(returns).all(axis=0)]
-    if returns.shape[1] < 3:
-        return None
-    with np.errstate(invalid="ignore", divide="ignore"):  # a book that never trades correlates with nothing
-        return np.atleast_2d(np.corrcoef(returns))
+    for returns in (np.stack([getattr(one.series, name) for one in sheets]) for name in ("neutral", "gross")):
+        known = returns[:, np.isfinite(returns).all(axis=0)]
+        if known.shape[1] >= 3:
+            with np.errstate(invalid="ignore", divide="ignore"):  # a book that never trades correlates with nothing
+                return np.atleast_2d(np.corrcoef(known))
+    return None
 
 
 def _bets(correlations: NDArray[np.float64]) -> int:
@@ -288,24 +320,19 @@ def _provenance(data: ReportData) -> list[tuple[str, str | Markup]]:
         ("Default cost", f"{data.cost_bp:g} bp a traded dollar"),
         ("Proposer", ", ".join(filter(None, (run.proposer, model)))),
         ("Seed, budget", f"{run.seed}, {run.budget} new trials"),
-        ("Trials ever on this panel", f"{data.trials_total:,}"),
+        ("Trials ever on these data", f"{data.trials_total:,}"),
+        ("Selection window", _selection(data)),
         ("Versions", ", ".join(f"{name} {number}" for name, number in sorted(data.versions.items()))),
     ]
     return [(name, value) for name, value in facts if value]
 
 
-def _number(trial: Trial, key: str, cost_bp: float) -> Markup:
-    """A metric as it is shown; a dash that says why where there is none."""
-    value = _by_cost(trial).get(cost_bp) if key == "net_sharpe" else getattr(trial, key)
-    if value is None:
-        why = trial.missing.get(f"net_sharpe.{cost_bp:g}" if key == "net_sharpe" else key, "not to be had")
-        return Markup('<span class="none" title="{}">&ndash;</span>').format(why)
-    form, unit, scale = FORMATS[key]
-    return Markup("{}").format(figure(value * scale, form, unit))
-
-
-def _by_cost(trial: Trial) -> dict[float, float | None]:
-    return {float(cost): value for cost, value in trial.net_sharpe.items()}
+def _selection(data: ReportData) -> str:
+    bets = data.bets
+    if not bets:
+        return "" if data.run.finished is None else "nothing of this run was sent to it"
+    most = max(verdict.k or 0 for verdict in bets)
+    return f"number {bets[0].selection}, pass or fail only; K = {most} finalists ever sent to it by then"
 
 
 def _sentence(text: str) -> str:

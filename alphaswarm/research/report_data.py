@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import platform
 import shlex
-from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from importlib.metadata import version
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,14 +18,15 @@ from alphaswarm.research.trial import Trial, TrialWindow
 from alphaswarm.trading import DEFAULT_COST_BP
 
 if TYPE_CHECKING:
-    from alphaswarm.backtest import Fill
     from alphaswarm.evaluation import FactorSeries
+    from alphaswarm.evaluation.sheet import TearSheet
+    from alphaswarm.evaluation.verdict import Verdict
     from alphaswarm.research.runs import Run
     from alphaswarm.research.workspace import Workspace
 
-__all__ = ["FactorSheet", "PanelFacts", "ReportData", "collect"]
+__all__ = ["FactorSheet", "Held", "PanelFacts", "ReportData", "collect"]
 
-SHEETS_SHOWN = 8
+SHEETS_SHOWN = 6  # one more than a run may send to the selection window
 SHEETS_AT_LEAST = 3  # where nothing is even near
 PACKAGES = ("alphaswarm", "numba", "numpy", "scipy")
 
@@ -64,11 +66,82 @@ class PanelFacts:
 
 
 @dataclass(frozen=True)
+class Held:
+    """Headline figures of a trial on the side that its evidence takes: one that points down is held turned round.
+
+    Attributes:
+        sign: 1 as written, -1 turned round.
+        t: of the evidence on residual returns; of the RankIC where there is none.
+        rank_ic_t: of the RankIC.
+        residual_t: of the RankIC with residual returns.
+        breakeven_bp: of the book that is held so.
+        net_sharpe: of that book at the cost asked for.
+    """
+
+    sign: int
+    t: float | None
+    rank_ic_t: float | None
+    residual_t: float | None
+    breakeven_bp: float | None
+    net_sharpe: float | None
+
+    @classmethod
+    def of(cls, trial: Trial, cost_bp: float) -> Held:
+        """The figures of an evaluated trial."""
+        t = trial.rank_ic_t if trial.evidence_t is None else trial.evidence_t
+        sign = -1 if t is not None and t < 0 else 1
+        curve = {float(cost): value for cost, value in trial.net_sharpe.items()}
+        net = curve.get(cost_bp) if sign > 0 else _turned_sharpe(trial.breakeven_bp, curve, cost_bp)
+
+        def turned(value: float | None) -> float | None:
+            return None if value is None else sign * value
+
+        return cls(
+            sign=sign,
+            t=turned(t),
+            rank_ic_t=turned(trial.rank_ic_t),
+            residual_t=turned(trial.residual_rank_ic_t),
+            breakeven_bp=turned(trial.breakeven_bp),
+            net_sharpe=net,
+        )
+
+
+def _turned_sharpe(breakeven: float | None, curve: Mapping[float, float | None], cost: float) -> float | None:
+    """The Sharpe ratio at `cost` of the book turned round, from the cost curve of the book as written.
+
+    At c a book of turnover k and break-even b earns k (b - c), and its variance is a parabola in c. Turned round it
+    earns k (-b - c), and its variance is that of the parabola at -c.
+    """
+    if breakeven is None:
+        return None
+    known = [(c, (breakeven - c) / sharpe) for c, sharpe in sorted(curve.items()) if sharpe]
+    if len(known) < 3:
+        return None
+    costs, spreads = np.array(known).T
+    variance = float(np.polyval(np.polyfit(costs, spreads**2, 2), -cost))
+    return (-breakeven - cost) / float(np.sqrt(variance)) if variance > 0 else None
+
+
+@dataclass(frozen=True)
 class FactorSheet:
-    """One factor with the daily series that its pictures need."""
+    """One factor with all there is to say of it on the search window.
+
+    Attributes:
+        trial: as it was written.
+        sign: the side it is held on; `sheet` is that of ``sign`` times the factor.
+        sheet: what its pictures show.
+        verdict: on it, if it was judged.
+    """
 
     trial: Trial
-    series: FactorSeries
+    sign: int
+    sheet: TearSheet
+    verdict: Verdict | None = None
+
+    @property
+    def series(self) -> FactorSeries:
+        """The daily series."""
+        return self.sheet.series
 
 
 @dataclass(frozen=True)
@@ -80,10 +153,12 @@ class ReportData:
         panel: the data.
         window: the only window that was read; None before the first trial.
         hurdle: c(N) for `trials_total`.
-        trials_total: N, every distinct trial ever made on this panel.
-        trials: all candidates of the run, best |t| first; invalid and refused ones too.
+        trials_total: N, every distinct trial ever made on these data.
+        line: what the run amounts to, as its summary says it.
+        trials: all candidates of the run, the strongest first; invalid and refused ones last.
         sheets: the factors shown at length.
         versions: name to version of what computed it.
+        verdicts: digest to what was decided, of a run that has ended.
         cost_bp: default cost of the net figures.
     """
 
@@ -92,15 +167,38 @@ class ReportData:
     window: TrialWindow | None
     hurdle: float
     trials_total: int
+    line: str
     trials: tuple[Trial, ...]
     sheets: tuple[FactorSheet, ...]
     versions: Mapping[str, str]
+    verdicts: Mapping[str, Verdict] = field(default_factory=dict)
     cost_bp: float = DEFAULT_COST_BP
 
-    @property
+    @cached_property
     def measured(self) -> list[Trial]:
         """The candidates that have evidence."""
         return [trial for trial in self.trials if trial.status == "evaluated"]
+
+    @cached_property
+    def held(self) -> dict[str, Held]:
+        """Trial id to its figures on the side that it is held on."""
+        return {trial.id: Held.of(trial, self.cost_bp) for trial in self.measured}
+
+    @property
+    def beat(self) -> list[Trial]:
+        """The candidates over the hurdle."""
+        return [trial for trial in self.measured if (self.held[trial.id].t or 0.0) >= self.hurdle]
+
+    @property
+    def bets(self) -> list[Verdict]:
+        """What was decided of those that were sent to the selection window, the strongest first."""
+        found = [self.verdicts.get(trial.digest) for trial in self.measured]
+        return [verdict for verdict in found if verdict is not None and verdict.k is not None]
+
+    @property
+    def has_residuals(self) -> bool:
+        """Whether the evidence is that on residual returns; on short panels it is the RankIC."""
+        return not self.measured or any(trial.evidence_t is not None for trial in self.measured)
 
     @property
     def command(self) -> str:
@@ -121,43 +219,57 @@ def collect(workspace: Workspace, run_id: str) -> ReportData:
     """
     run = workspace.run(run_id)
     body = workspace.run_summary(run_id).body
-    trials = tuple(workspace.trials(run=run_id, limit=None, status=None))
-    sheets: tuple[FactorSheet, ...] = ()
+    # until the run has ended it may go on searching: what was decided meanwhile is not shown
+    verdicts = {verdict.digest: verdict for verdict in workspace.verdicts(run_id)} if run.finished else {}
+    place = {trial: rank for rank, trial in enumerate(body["ranked"])}
+    found = workspace.trials(run=run_id, limit=None, status=None)
+    data = ReportData(
+        run=run,
+        panel=PanelFacts(run.panel),
+        window=found[0].window if found else None,
+        hurdle=body["hurdle"],
+        trials_total=body["trials_total"],
+        line=body["verdict"],
+        trials=tuple(sorted(found, key=lambda trial: place.get(trial.id, len(place)))),
+        sheets=(),
+        versions={"python": platform.python_version()} | {name: version(name) for name in PACKAGES},
+        verdicts=verdicts,
+    )
     try:
         panel = PanelFacts.of(run.panel, workspace.panel(run.panel))
     except (UnknownName, ProviderError, DataInvalid, EvidenceInvalid) as error:
         panel = PanelFacts(run.panel, caveats=(f"the panel can't be opened now: {error}",))
+    data = replace(data, panel=panel)
     if panel.digest == run.panel_digest:
-        finalists = {finalist["trial"] for finalist in body["finalists"]}
-        sheets = _sheets(workspace, run, _shown(trials, finalists))
-    return ReportData(
-        run=run,
-        panel=panel,
-        window=trials[0].window if trials else None,
-        hurdle=body["hurdle"],
-        trials_total=body["trials_total"],
-        trials=trials,
-        sheets=sheets,
-        versions={"python": platform.python_version()} | {name: version(name) for name in PACKAGES},
-    )
+        data = replace(data, sheets=_sheets(workspace, data, _shown(data)))
+    return data
 
 
-def _shown(trials: Sequence[Trial], finalists: Container[str]) -> Sequence[Trial]:
-    """The finalists, else the near misses, else the best of the rest."""
-    best = [trial for trial in trials if trial.id in finalists]
-    measured = [trial for trial in trials if trial.rank_ic_t is not None]
-    near = [trial for trial in measured if abs(trial.rank_ic_t or 0.0) >= NEAR]
-    return (best or near or measured[:SHEETS_AT_LEAST])[:SHEETS_SHOWN]
+def _shown(data: ReportData) -> Sequence[Trial]:
+    """The bets and what else beat the hurdle on its own, else the near misses, else the best of the rest."""
+    bets = {verdict.digest for verdict in data.bets}
+    redundant = {verdict.digest for verdict in data.verdicts.values() if verdict.status == "redundant"}
+    beat = sorted(data.beat, key=lambda trial: trial.digest not in bets)
+    near = [trial for trial in data.measured if (data.held[trial.id].t or 0.0) >= NEAR]
+    found = [trial for trial in beat if trial.digest not in redundant]
+    return (found or beat or near or data.measured[:SHEETS_AT_LEAST])[:SHEETS_SHOWN]
 
 
-def _sheets(workspace: Workspace, run: Run, shown: Sequence[Trial]) -> tuple[FactorSheet, ...]:
+def _sheets(workspace: Workspace, data: ReportData, shown: Sequence[Trial]) -> tuple[FactorSheet, ...]:
     from alphaswarm.dsl import evaluate
-    from alphaswarm.evaluation import Evaluator
+    from alphaswarm.evaluation.sheet import TearSheets
 
-    seen, window = workspace.seen(run.panel), workspace.window(run.panel)
+    if not shown:
+        return ()
+    run = data.run
     try:
-        evaluator = Evaluator(seen, window, horizon=run.horizon, fill=cast("Fill", run.fill))
+        maker = TearSheets(workspace.evaluator(run.panel, run.horizon, run.fill))
     except EvidenceInvalid:  # the window is shorter than the run's label
         return ()
-    factors = evaluate([trial.expression for trial in shown], seen)
-    return tuple(FactorSheet(trial, evaluator.series(factor)) for trial, factor in zip(shown, factors, strict=True))
+    factors = evaluate([trial.expression for trial in shown], maker.evaluator.panel)
+    sheets = []
+    for trial, factor in zip(shown, factors, strict=True):
+        verdict, sign = data.verdicts.get(trial.digest), data.held[trial.id].sign
+        n_trials = max(1, data.trials_total if verdict is None else verdict.n_trials)
+        sheets.append(FactorSheet(trial, sign, maker.sheet(sign * factor, n_trials=n_trials), verdict))
+    return tuple(sheets)

@@ -42,7 +42,7 @@ from alphaswarm.research.trial import Trial
 if TYPE_CHECKING:
     from alphaswarm.backtest import Fill
     from alphaswarm.data import Catalog
-    from alphaswarm.evaluation import Window, Windows
+    from alphaswarm.evaluation import Evaluator, Window, Windows
     from alphaswarm.evaluation.verdict import Verdict
     from alphaswarm.research.selections import Selection
 
@@ -152,6 +152,15 @@ class Workspace:
     def seen(self, name: str) -> Panel:
         """The rows of a panel up to the end of its `window`: what research may look at."""
         return self._panels.open(name).seen
+
+    def evaluator(self, name: str, horizon: int = 5, fill: str = "close_t1") -> Evaluator:
+        """What measures factors on the `window` of a panel, and on no other days; it is kept.
+
+        Raises:
+            EvidenceInvalid: no label of this horizon ends inside the window.
+        """
+        label = Label(horizon, cast("Fill", fill))
+        return self._panels.search_evaluator(self._panels.open(name), label.horizon, label.fill)
 
     def used_panels(self) -> list[str]:
         """The names of all panels that were ever opened here: those that have windows."""
