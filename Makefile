@@ -1,6 +1,6 @@
 # One command each, the same here and in CI.
 .DEFAULT_GOAL := help
-.PHONY: help setup full run check test test-slow test-oracles test-net bench bench-dsl bench-evidence clean
+.PHONY: help setup full run check test test-slow test-bounds test-oracles test-net bench bench-dsl bench-evidence clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -44,6 +44,9 @@ test-slow: full ## 100,000 hostile formulas, 20,000 generated expressions; half 
 
 test-oracles: full .oracles/.installed ## agreement with other libraries, in an environment of their own
 	$(BIN)/python -m pytest -m oracles
+
+test-bounds: full ## the kernels with every array index checked, compiled anew; a quarter of an hour
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$$(mktemp -d) $(BIN)/python -m pytest tests/dsl/kernels
 
 test-net: full ## the us431 panel, the small LLM, MCP Inspector, Chromium
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[test-llm]'
