@@ -43,9 +43,7 @@ EMPTY = np.full(DAYS.size, np.nan)
 @pytest.mark.parametrize(
     "picture",
     [
-        lambda ic, pnl: pictures.cumulative_ic(DAYS, ic),
-        lambda ic, pnl: pictures.rolling_ic(DAYS, ic),
-        lambda ic, pnl: pictures.yearly_bars(DAYS, ic),
+        lambda ic, pnl: pictures.cumulative(DAYS, ic, 2 * ic),
         lambda ic, pnl: pictures.turnover_line(DAYS, np.abs(ic)),
         lambda ic, pnl: pictures.equity_lines(DAYS, equity(pnl), 5.0),
         lambda ic, pnl: pictures.drawdown_area(DAYS, equity(pnl)[5.0]),
@@ -72,6 +70,14 @@ def test_dots_stand_on_their_side_of_the_hurdle() -> None:
     assert places[1] > max(right) > places[3]
     assert places[2] > min(right)
     assert "best 4.00" in words(svg)
+
+
+def test_the_best_is_named_above_what_its_name_would_cover() -> None:
+    points = [(6.0, "best"), *((4.95, "tall") for _ in range(6))]
+    root = parse(pictures.t_dots(points, 3.0))
+    name = next(text for text in root.iter("text") if (text.text or "").startswith("best"))
+    tallest = min(float(dot.get("cy") or 0) for dot in root.iter("circle"))
+    assert float(name.get("y") or 0) < tallest
 
 
 def test_dots_of_equal_t_stack_without_touching() -> None:
@@ -115,11 +121,7 @@ def test_rolling_mean_against_a_plain_loop() -> None:
     np.testing.assert_allclose(pictures._rolling_mean(IC, window), expected, atol=1e-12)
 
 
-def test_years_and_quantiles_tell_their_numbers() -> None:
-    told = [title.text for title in parse(pictures.yearly_bars(DAYS, IC)).iter("title")]
-    first = IC[DAYS.astype("datetime64[Y]") == np.datetime64("2007")]
-    assert told[0] == f"2007: {np.nanmean(first):.4f}".replace("-", "\N{MINUS SIGN}")
-    assert len(told) == 3
+def test_quantiles_tell_their_numbers() -> None:
     svg = pictures.quantile_bars([-0.001, None, 0.001, 0.003, 0.005])
     assert [title.text for title in parse(svg).iter("title")] == [
         "Q1: \N{MINUS SIGN}30.0 bp",
@@ -127,21 +129,90 @@ def test_years_and_quantiles_tell_their_numbers() -> None:
         "Q4: 10.0 bp",
         "Q5: 30.0 bp",
     ]
-    assert classes(svg, "rect") == ["bar loss", "bar loss", "bar gain", "bar gain"]
 
 
-def test_decay_marks_the_horizon_and_draws_two_standard_errors() -> None:
-    svg = pictures.decay_bars({5: (0.02, 4.0), 1: (0.01, 2.0), 20: (None, None), 10: (0.0, None)}, 5)
-    assert classes(svg, "rect") == ["bar pale", "bar gain", "bar pale"]
+PARTS = [
+    ("5d", (0.02, 4.0), (0.01, -2.0)),
+    ("10d", (None, None), (0.005, None)),
+    ("20d", (None, None), (None, None)),
+]
+
+
+def test_pairs_of_bars_have_whiskers_of_two_standard_errors() -> None:
+    svg = pictures.paired_bars(PARTS, "decay", "5d")
+    assert classes(svg, "rect") == ["bar main", "bar pale", "bar pale"]
     root = parse(svg)
     bars = list(root.iter("rect"))
     whiskers = [line for line in root.iter("line") if line.get("class") == "stroke whisker"]
-    top, height = float(bars[1].get("y") or 0), float(bars[1].get("height") or 0)
-    low, high = float(whiskers[1].get("y1") or 0), float(whiskers[1].get("y2") or 0)
+    top, height = float(bars[0].get("y") or 0), float(bars[0].get("height") or 0)
+    low, high = float(whiskers[0].get("y1") or 0), float(whiskers[0].get("y2") or 0)
     # the bar is 0.02 tall; the whisker reaches 2 * 0.02 / 4 = half of it both ways
     assert low - top == pytest.approx(height / 2, abs=0.2)
     assert top - high == pytest.approx(height / 2, abs=0.2)
-    assert "5 days: 0.0200, t 4.00" in [title.text for title in root.iter("title")]
+    told = [title.text for title in root.iter("title")]
+    assert told == ["5d, evidence: 0.0200, t 4.00", "5d, RankIC: 0.0100, t \N{MINUS SIGN}2.00", "10d, RankIC: 0.0050"]
+    strong = [text.text for text in root.iter("text") if text.get("class") == "tick strong"]
+    assert strong == ["5d"]
+
+
+def test_of_many_parts_not_every_name_is_written() -> None:
+    svg = pictures.paired_bars([(str(year), (0.01, 1.0), (0.01, 1.0)) for year in range(2000, 2015)], "years")
+    assert [text for text in words(svg) if text.startswith("20")] == ["2000", "2003", "2006", "2009", "2012"]
+    assert len(classes(svg, "rect")) == 30
+
+
+def test_a_forest_has_a_dot_and_a_ring_for_each_row() -> None:
+    svg = pictures.forest([("raw", (0.02, 4.0), (0.01, 2.0)), ("beta", (-0.01, -1.0), (None, None))], "left")
+    assert classes(svg, "circle") == ["dot main", "dot ring", "dot main"]
+    assert [text for text in words(svg) if text.isalpha()] == ["raw", "beta"]
+    places = [float((dot.get("cx") or "").rstrip("%")) for dot in parse(svg).iter("circle")]
+    zero = next(line for line in parse(svg).iter("line") if line.get("class") == "stroke zero")
+    assert places[0] > places[1] > float((zero.get("x1") or "").rstrip("%")) > places[2]
+    parse(pictures.forest([], "left"))
+
+
+def test_intervals_that_hold_zero_are_grey_and_each_has_its_own_unit() -> None:
+    rows = [
+        ("evidence", 0.02, (0.01, 0.03), "0.01 to 0.03"),
+        ("Sharpe", 0.5, (-0.5, 1.5), "b"),
+        ("none", None, None, "c"),
+    ]
+    svg = pictures.intervals(rows)
+    assert classes(svg, "circle") == ["dot main", "dot rest"]
+    assert [bar.get("width") for bar in parse(svg).iter("rect")] == ["33.33%", "66.67%"]
+    assert words(svg) == ["evidence", "0.01 to 0.03", "Sharpe", "b", "none", "c"]
+
+
+def test_what_costs_leave_of_every_bet() -> None:
+    curve = {10.0: -0.8, 0.0: 1.2, 5.0: 0.2, 2.0: None}
+    svg = pictures.cost_curves([("F1", curve, "main"), ("F2", {0.0: 1.0, 10.0: 0.9}, "thin"), ("F3", {}, "thin")], 5, 1)
+    assert classes(svg, "path") == ["line main", "line thin"]
+    assert {"F1", "F2", "asked 1 at 5 bp"} <= set(words(svg))
+    assert "F3" not in words(svg)
+    parse(pictures.cost_curves([], 5.0, 1.0))
+
+
+def test_capacity_marks_the_money_at_which_the_ratio_has_halved() -> None:
+    # a ratio that falls with the root of the money is drawn exactly
+    curve = [(10.0**power, 1.0 - math.sqrt(10.0**power / 4e8)) for power in range(6, 11)]
+    svg = pictures.capacity_curve(curve, 1e8, 1.0)
+    assert "100 M" in words(svg)
+    dot = next(parse(svg).iter("circle"))
+    assert dot.get("cx") == "50%"
+    height = float(parse(svg).get("height") or 0)
+    assert float(dot.get("cy") or 0) == pytest.approx(height * (1 - 0.8 / 1.42), abs=0.1)
+    for known, aum, sharpe in (([], None, None), (curve, None, -0.5), ([(1e6, None)], None, 1.0), (curve, 1e14, 1.0)):
+        svg = pictures.capacity_curve(known, aum, sharpe)
+        assert "nan" not in svg
+        parse(svg)
+
+
+@pytest.mark.parametrize(
+    ("amount", "said"),
+    [(12.0, "12"), (999.6, "1 k"), (1e6, "1 M"), (1.25e6, "1.2 M"), (35.3e6, "35 M"), (9.96e9, "10 B"), (2e13, "20 T")],
+)
+def test_money(amount: float, said: str) -> None:
+    assert pictures.money(amount) == said
 
 
 def test_equity_is_labelled_by_cost_in_the_order_of_the_ends() -> None:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from alphaswarm.research.plot import CURVE_WIDTH, Plot, Scale, figure, thin, year_ticks
+from alphaswarm.research.plot import CURVE_WIDTH, Plot, Scale, figure, number, thin, year_ticks
 
 finite = st.floats(-1e6, 1e6).filter(lambda value: value == 0 or abs(value) > 1e-6)
 
@@ -137,15 +137,25 @@ def days(start: str, end: str) -> np.ndarray:
 
 def test_years_are_ticked_where_they_begin() -> None:
     ticks = year_ticks(days("2007-01-03", "2012-12-31"))
-    assert [label for _, label in ticks] == ["2007", "2008", "2009", "2010", "2011", "2012"]
-    assert ticks[1][0] == 363  # 2008-01-01
+    assert [label for _, label in ticks] == ["2007", "2009", "2011"]
+    assert ticks[1][0] == 363 + 366  # 2009-01-01
+    every = year_ticks(days("2007-01-03", "2012-12-31"), most=7)
+    assert [label for _, label in every] == ["2007", "2008", "2009", "2010", "2011", "2012"]
 
 
 def test_a_short_panel_is_ticked_by_quarter_and_a_long_one_sparsely() -> None:
     assert [label for _, label in year_ticks(days("2009-08-20", "2010-05-20"))] == ["2009-10", "2010-01", "2010-04"]
     long = year_ticks(days("1970-01-01", "2020-01-01"))
-    assert len(long) <= 7
+    assert len(long) <= 4
     assert len(year_ticks(days("2020-05-05", "2020-05-06"))) == 1
+
+
+def test_a_number_that_is_not_there_says_why() -> None:
+    assert number(0.2561, ".1f", "%", scale=100) == "25.6%"
+    assert number(None, ".1f", why='a "book" that <never> trades') == (
+        '<span class="none" title="a &#34;book&#34; that &lt;never&gt; trades">&ndash;</span>'
+    )
+    assert "not to be had" in number(None, ".1f")
 
 
 @given(st.floats(-1e3, 1e3))

@@ -13,10 +13,12 @@ from sqlalchemy import update
 
 from alphaswarm.core import AlphaSwarmError, FixedClock, Panel, UnknownName
 from alphaswarm.data import synthetic_market
+from alphaswarm.dsl import evaluate
 from alphaswarm.evaluation import Evaluator, hurdle
+from alphaswarm.evaluation.gates import book_figures
 from alphaswarm.research import TrialWindow, Workspace, write_report
 from alphaswarm.research.report import render
-from alphaswarm.research.report_data import PanelFacts, collect
+from alphaswarm.research.report_data import PanelFacts, _shown, _turned_sharpe, collect
 from alphaswarm.research.tables import runs
 
 ALPHA = "-ts_mean(returns, 3)"
@@ -112,11 +114,54 @@ def test_a_run_is_collected(workspace: Workspace, market: Market) -> None:
 def test_the_sheets_show_the_series_behind_the_figures(workspace: Workspace) -> None:
     data = collect(workspace, search(workspace))
     beat = [trial for trial in data.measured if abs(trial.rank_ic_t or 0.0) >= data.hurdle]
-    assert [sheet.trial for sheet in data.sheets] == beat
+    assert [sheet.trial for sheet in data.sheets] == beat == data.beat
     assert beat
+    assert not data.has_residuals
     for sheet in data.sheets:
-        assert np.nanmean(sheet.series.rank_ic) == pytest.approx(sheet.trial.rank_ic, abs=1e-12)
+        assert sheet.sign * np.nanmean(sheet.series.rank_ic) == pytest.approx(sheet.trial.rank_ic, abs=1e-12)
+        assert sheet.sheet.evidence.rank_ic_t == pytest.approx(abs(sheet.trial.rank_ic_t or 0.0), abs=1e-9)
         assert sheet.series.dates[-1] <= workspace.windows("small").search.end
+        assert sheet.verdict is not None
+        assert sheet.verdict.status == "too short"
+
+
+def test_figures_are_those_of_the_side_that_is_held(workspace: Workspace) -> None:
+    data = collect(workspace, search(workspace, (ALPHA, f"-({ALPHA})")))
+    one, other = data.measured
+    held, turned = data.held[one.id], data.held[other.id]
+    assert (held.sign, turned.sign) in {(1, -1), (-1, 1)}
+    for name in ("t", "rank_ic_t", "breakeven_bp", "net_sharpe"):
+        assert getattr(held, name) == pytest.approx(getattr(turned, name), rel=1e-8), name
+    written, against = (held, turned) if held.sign > 0 else (turned, held)
+    assert written.t == pytest.approx(against.t)
+    assert (written.t or 0) > 0
+
+
+def test_a_turned_book_is_priced_as_if_it_were_held(workspace: Workspace) -> None:
+    for text in ("-ts_std(returns, 10)", "close / open", ALPHA):
+        trial = workspace.evaluate(text, panel="small")
+        factor = evaluate(trial.expression, workspace.seen("small"))
+        book = book_figures(workspace.evaluator("small").series(factor), -1, 5.0)
+        curve = {float(cost): value for cost, value in trial.net_sharpe.items()}
+        assert _turned_sharpe(trial.breakeven_bp, curve, 5.0) == pytest.approx(book.net_sharpe, rel=1e-6)
+    assert _turned_sharpe(None, curve, 5.0) is None
+    assert _turned_sharpe(3.0, {0.0: 1.0, 5.0: None}, 5.0) is None
+
+
+def test_bets_stand_first_and_what_moves_with_them_has_no_sheet(workspace: Workspace, market: Market) -> None:
+    data = collect(workspace, search(workspace, (ALPHA, "-ts_mean(returns, 4)", "-ts_mean(returns, 2)")))
+    assert len(data.beat) == 3
+    names = {trial.digest: trial.expression for trial in data.measured}
+    weakest = data.beat[-1].digest
+    first = data.verdicts[data.beat[0].digest]
+    told = {
+        digest: verdict.model_copy(update={"status": "unconfirmed", "k": 1} if digest == weakest else {})
+        for digest, verdict in data.verdicts.items()
+    }
+    told[first.digest] = first.model_copy(update={"status": "redundant"})
+    shown = _shown(replace(data, verdicts=told))
+    assert [trial.expression for trial in shown] == [names[weakest], data.beat[1].expression]
+    assert [verdict.digest for verdict in replace(data, verdicts=told).bets] == [weakest]
 
 
 def test_near_misses_stand_in_where_nothing_survived(workspace: Workspace) -> None:
@@ -133,14 +178,14 @@ def test_nothing_after_the_search_window_is_read(workspace: Workspace, monkeypat
     run = search(workspace)
     last = workspace.windows("small").search.end
     read: list[np.datetime64] = []
-    whole = Evaluator.series
+    whole = Evaluator.rank
 
     def watched(self: Evaluator, factor: np.ndarray) -> object:
         read.append(self.panel.dates[-1])
         assert factor.shape[0] == self.panel.shape[0]
         return whole(self, factor)
 
-    monkeypatch.setattr(Evaluator, "series", watched)
+    monkeypatch.setattr(Evaluator, "rank", watched)
     collect(workspace, run)
     assert read
     assert max(read) <= last
@@ -149,14 +194,27 @@ def test_nothing_after_the_search_window_is_read(workspace: Workspace, monkeypat
 def test_a_run_without_one_valid_candidate_still_reports(workspace: Workspace) -> None:
     data = collect(workspace, search(workspace, ("delay(close, -1)",)))
     assert data.sheets == ()
-    assert "1 tried, none beat" in render(data)
+    assert "1 tried, 0 beat" in render(data)
 
 
 def test_an_unfinished_run_and_an_empty_one_report(workspace: Workspace) -> None:
     run = workspace.start_run(panel="small", proposer="random", budget=5, seed=1)
-    assert "0 tried, none beat" in render(collect(workspace, run.id))
+    assert "0 tried, 0 beat" in render(collect(workspace, run.id))
     workspace.evaluate("cs_rank(volume)", panel="small", run=run.id)
-    assert "this is what there is so far" in render(collect(workspace, run.id))
+    data = collect(workspace, run.id)
+    assert "this is what there is so far" in render(data)
+    assert data.verdicts == {}
+
+
+def test_what_was_decided_is_not_shown_before_the_run_has_ended(workspace: Workspace) -> None:
+    run = search(workspace)
+    assert collect(workspace, run).verdicts
+    with workspace.store.write() as connection:  # as if it had been killed between its verdicts and its end
+        connection.execute(update(runs).values(finished=None, outcome=None))
+    data = collect(workspace, run)
+    assert data.verdicts == {}
+    assert all(sheet.verdict is None for sheet in data.sheets)
+    assert "a run is judged when it has ended by itself" in render(data)
 
 
 def test_a_recalled_candidate_is_marked_and_counted_once(workspace: Workspace) -> None:
@@ -165,7 +223,7 @@ def test_a_recalled_candidate_is_marked_and_counted_once(workspace: Workspace) -
     assert data.trials_total == 2
     html = render(data)
     assert html.count('<span class="source">recalled</span>') == 1
-    assert "2 tried, none" in html
+    assert "2 tried, 0 beat" in html
 
 
 def test_a_panel_that_changed_gives_no_pictures(workspace: Workspace, tmp_path: Path) -> None:
