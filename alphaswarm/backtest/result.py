@@ -92,10 +92,12 @@ class BacktestResult:
     def metrics(self) -> Mapping[str, float | None]:
         """Figures of one backtest, from the row of the first trade on; None where undefined.
 
-        `total_return`, `ann_return` (compound), `volatility`, `sharpe`, `max_drawdown` (from the
-        starting capital, 0 or below), `hit_rate`, `turnover` (mean per row, entry included),
-        `cost` (total), `gross`, `net` (mean exposure), `days`, `missing_returns`, `untraded`.
-        Definitions: `alphaswarm.backtest.metrics`.
+        `total_return`, `ann_return` (compound), `volatility`, `sharpe`, `sortino`, `max_drawdown` (from
+        the starting capital, 0 or below), `max_drawdown_duration` (rows), `calmar`, `hit_rate`,
+        `profit_factor` with `profit_factor_low` and `profit_factor_high`, `var_95`, `cvar_95` (a loss is
+        negative), `turnover` (mean per row, both sides, entry included), `cost` (total), `gross`, `net` (mean
+        exposure), `invested` (share of rows that end with a position), `days`, `missing_returns`, `untraded`.
+        Definitions: `alphaswarm.backtest.metrics`; alpha and beta: `against` there.
 
         Raises:
             EvidenceInvalid: the result holds several backtests; ask each of them.
@@ -105,17 +107,29 @@ class BacktestResult:
         traded = np.flatnonzero(self.turnover)
         active = slice(int(traded[0]), None) if traded.size else slice(0, 0)
         returns = self.returns[active]
+        equity = self.equity / self.capital
+        low, high = metrics.profit_factor_interval(returns) or (None, None)
+        longest = metrics.max_drawdown_duration(equity)
         found: dict[str, float | None] = {
             "total_return": float(self.equity[-1]) / self.capital - 1.0,
             "ann_return": metrics.annual_return(returns, self.periods),
             "volatility": metrics.volatility(returns, self.periods),
             "sharpe": metrics.sharpe(returns, self.periods),
-            "max_drawdown": metrics.max_drawdown(self.equity / self.capital),
+            "sortino": metrics.sortino(returns, self.periods),
+            "max_drawdown": metrics.max_drawdown(equity),
+            "max_drawdown_duration": None if longest is None else float(longest),
+            "calmar": metrics.calmar(returns, equity, self.periods),
             "hit_rate": metrics.hit_rate(returns),
+            "profit_factor": metrics.profit_factor(returns),
+            "profit_factor_low": low,
+            "profit_factor_high": high,
+            "var_95": metrics.value_at_risk(returns),
+            "cvar_95": metrics.expected_shortfall(returns),
             "turnover": metrics.mean(self.turnover[active]),
             "cost": float(self.costs.sum()) / self.capital,
             "gross": metrics.mean(self.gross[active]),
             "net": metrics.mean(self.net[active]),
+            "invested": metrics.mean((self.gross[active] > 0.0).astype(np.float64)),
             "days": float(returns.size),
             "missing_returns": float(self.missing_returns),
             "untraded": float(self.untraded),

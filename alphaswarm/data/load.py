@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alphaswarm.core import DataInvalid, Panel
+from alphaswarm.core.calendar import rows_per_year
 from alphaswarm.data.columns import RULES, check_symbol, read_dates, read_numbers, read_symbols, read_texts
 from alphaswarm.data.table import MAX_CELLS, SUFFIXES, Table, read_table
 
@@ -187,7 +188,7 @@ def _panel(path: Path, bars: Bars) -> Panel:
         "caveats": caveats,
         "adjusted": None,
         "survivorship_biased": True if all_stay else None,
-        "periods_per_year": _periods_per_year(bars.dates),
+        "periods_per_year": rows_per_year(bars.dates),
     }
     return Panel.from_arrays(fields, bars.dates, bars.symbols, present, bars.groups, meta)
 
@@ -232,17 +233,6 @@ def _group(
     labels = np.full(shape, "", text.dtype)
     labels.flat[place] = text
     return labels
-
-
-def _periods_per_year(dates: Dates) -> int | None:
-    days = np.unique(dates.astype("datetime64[D]"))
-    if days.size < 2:
-        return None
-    gap = float(np.median(np.diff(days).astype(np.int64)))
-    if gap <= 4:
-        weekend = float((~np.is_busday(days)).mean())
-        return (365 if weekend > 0.2 else 252) * max(1, round(dates.size / days.size))
-    return next((periods for longest, periods in ((10, 52), (45, 12), (135, 4)) if gap <= longest), 1)
 
 
 def _day(date: np.datetime64) -> str:

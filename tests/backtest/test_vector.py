@@ -234,9 +234,10 @@ def test_returns_and_prices_agree():
 
 def test_the_panel_says_how_long_a_year_is():
     close = np.exp(np.cumsum(np.random.default_rng(7).normal(0, 0.02, (30, 1)), axis=0))
-    day = VectorEngine().run(make_panel(close), np.ones((30, 1))).metrics["sharpe"]
+    day = VectorEngine().run(make_panel(close, periods_per_year=252), np.ones((30, 1))).metrics["sharpe"]
     week = VectorEngine().run(make_panel(close, periods_per_year=63), np.ones((30, 1))).metrics["sharpe"]
     assert day == pytest.approx(2 * week, rel=1e-14)
+    assert VectorEngine().run(make_panel(close), np.ones((30, 1))).periods == 365  # it holds every day
 
 
 def test_what_was_handed_in_is_left_alone():

@@ -20,7 +20,7 @@ def market():
     gaps = rng.random(close.shape) < 0.01
     gaps[:30, :3] = True
     universe = rng.random(close.shape) < 0.97
-    dates = np.datetime64("2020-01-01") + np.arange(days)
+    dates = np.busday_offset("2020-01-01", np.arange(days))
     fields = {"close": np.where(gaps, np.nan, close), "open": np.where(gaps, np.nan, opened)}
     return Panel.from_arrays(fields, dates, [f"S{i:02}" for i in range(names)], universe)
 
@@ -53,7 +53,7 @@ def wide():
     volume[40:60, 7] = np.nan
     universe = rng.random(close.shape) < 0.98
     universe[:, 8] = False
-    dates = np.datetime64("2020-01-01") + np.arange(days)
+    dates = np.busday_offset("2020-01-01", np.arange(days))
     fields = {"close": close, "open": close * 1.001, "dollar_volume": close * volume}
     return Panel.from_arrays(fields, dates, [f"W{i:02}" for i in range(names)], universe)
 
