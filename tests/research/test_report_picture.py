@@ -12,6 +12,8 @@ import threading
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
+from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -19,11 +21,13 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from alphaswarm.core import AlphaSwarmError, FixedClock
+from alphaswarm.core import AlphaSwarmError, FixedClock, Panel
+from alphaswarm.data import Catalog, synthetic_market
 from alphaswarm.research import Workspace, write_report
 
 pytestmark = pytest.mark.net
 
+ALPHA = "-ts_mean(returns, 3)"
 TEXTS = (
     "cs_rank(-ts_sum(returns, 5))",
     "-ts_corr(cs_rank(close), cs_rank(volume), 10)",
@@ -52,7 +56,7 @@ function touching(page) {
   }
   return bad;
 }
-for (const width of [390, 768, 1280]) {
+for (const width of [390, 768, 1280, 1440]) {
   const frame = document.createElement("iframe");
   frame.style = `width:${width}px;height:1000px;border:0`;
   frame.onload = () => {
@@ -67,6 +71,7 @@ for (const width of [390, 768, 1280]) {
       outside: outside.map((element) => element.outerHTML.slice(0, 120)),
       touching: touching(page),
       height: root.scrollHeight,
+      factors: [...page.querySelectorAll("article.factor")].map((factor) => factor.getBoundingClientRect().height),
       pictures: [...page.querySelectorAll("svg.plot")].filter((plot) => plot.getBoundingClientRect().width > 20).length,
       ground: getComputedStyle(page.body).backgroundColor,
     };
@@ -82,11 +87,12 @@ class Site(BaseHTTPRequestHandler):
     """Serves the report as the browser's proxy for everything, so that no request goes unseen."""
 
     page = b""
+    alone = b""
     asked: list[str]
 
     def do_GET(self) -> None:
         self.asked.append(self.path)
-        bodies = {f"{HOST}/": self.page, f"{HOST}/measure": MEASURE.encode()}
+        bodies = {f"{HOST}/": self.page, f"{HOST}/alone": self.alone, f"{HOST}/measure": MEASURE.encode()}
         body = bodies.get(self.path, b"")
         self.send_response(200 if self.path in bodies else 404)
         self.send_header("Content-Type", "text/html; charset=utf-8")
@@ -117,10 +123,41 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
         return write_report(workspace, run.id)
 
 
+class Market(Catalog):
+    """A catalog of one market, long enough for a verdict, in which `ALPHA` works and costs more than it earns."""
+
+    def open(self, name: str | Path) -> Panel:
+        return _market()
+
+
+@cache
+def _market() -> Panel:
+    found = synthetic_market("planted", seed=5, days=1100, names=70, expression=ALPHA, ic=0.15)
+    return replace(found, meta={**found.meta, "name": "market"})
+
+
+@pytest.fixture(scope="module")
+def judged(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The report of a run with a confirmed factor."""
+    home = tmp_path_factory.mktemp("judged")
+    catalog = Market(home / "home")
+    with Workspace.open(home / "w", clock=FixedClock(), catalog=catalog) as workspace:
+        run = workspace.start_run(panel="market", proposer="search", budget=8, seed=1)
+        why = "the plain reversal of a few days: who sold in a hurry is paid back, so the story goes, and not for ever"
+        for text in (ALPHA, *TEXTS[1:5]):
+            workspace.evaluate(text, panel="market", run=run.id, source="known:rev_3", rationale=why)
+        workspace.finish_run(run.id, "complete")
+        assert workspace.verdicts(run.id)[0].status == "confirmed"
+        return write_report(workspace, run.id)
+
+
 @contextmanager
 def serving(page: bytes) -> Iterator[ThreadingHTTPServer]:
     asked: list[str] = []
-    handler = type("Served", (Site,), {"page": page, "asked": asked})
+    # what is left of the page when all but the first factor is hidden; its policy would forbid that style
+    hide = b".masthead, main > :not(#factors), #factors > :not(#f1), footer { display: none !important }"
+    alone = re.sub(rb"<meta http-equiv[^>]*>", b"", page).replace(b"</style>", hide + b" #f1 { margin: 0 }</style>")
+    handler = type("Served", (Site,), {"page": page, "alone": alone, "asked": asked})
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         server.asked = asked  # type: ignore[attr-defined]
         thread = threading.Thread(target=server.serve_forever)
@@ -176,7 +213,7 @@ def measured(site: ThreadingHTTPServer, tmp_path: Path, *options: str) -> dict[s
     told = re.search(r'data-found="([^"]*)"', page)
     assert told, page[:2000]
     found: dict[str, Any] = json.loads(html.unescape(told[1]))
-    assert set(found) == {"390", "768", "1280"}
+    assert set(found) == {"390", "768", "1280", "1440"}
     return found
 
 
@@ -188,6 +225,32 @@ def test_nothing_is_cut_overlaps_or_leaves_the_page(site: ThreadingHTTPServer, t
         assert found["pictures"] > 20
         assert found["height"] > 3000
         assert found["ground"] == "rgb(250, 249, 246)"
+
+
+@pytest.mark.parametrize("scheme", [1, 0], ids=["light", "dark"])
+def test_a_factor_is_one_screen(judged: Path, tmp_path: Path, scheme: int) -> None:
+    with serving(judged.read_bytes()) as site:
+        found = measured(site, tmp_path, f"--blink-settings=preferredColorScheme={scheme}")
+        for width, page in found.items():
+            assert page["outside"] == [], width
+            assert page["touching"] == [], width
+        assert found["1440"]["factors"]
+        assert max(found["1440"]["factors"]) <= 900
+        shot = tmp_path / "factor.png"
+        browse(
+            site,
+            tmp_path,
+            f"{HOST}/alone",
+            f"--screenshot={shot}",
+            "--window-size=1440,900",
+            f"--blink-settings=preferredColorScheme={scheme}",
+        )
+    shape, rows, first = read_png(shot.read_bytes())
+    assert shape == (1440, 900)
+    assert first == ((250, 249, 246) if scheme else (19, 21, 26))
+    inked = [place for place, row in enumerate(rows) if any(row[1:])]
+    assert len(inked) > 600
+    assert inked[0] < 60  # it begins at the top
 
 
 def test_it_follows_the_dark(site: ThreadingHTTPServer, tmp_path: Path) -> None:
