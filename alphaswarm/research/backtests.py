@@ -3,53 +3,82 @@
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy import Connection, select
 
-from alphaswarm.core import Clock, Store, UnknownName, canonical_json
-from alphaswarm.research.ledger import insert_once
-from alphaswarm.research.tables import backtests
-from alphaswarm.research.trial import Trial, TrialWindow
+from alphaswarm.core import Clock, Store, Summary, UnknownName, canonical_json
+from alphaswarm.research.tables import backtests, insert_once, other_backtests
+from alphaswarm.research.trial import TrialWindow
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from alphaswarm.research.panels import OpenPanel
-
-__all__ = ["BacktestRecord", "Backtests", "backtest_key", "run_engine"]
+__all__ = ["BacktestRecord", "Backtests", "Position", "content_key"]
 
 SHORTEST_PREFIX = 4
+CURVES = {"dates", "equity", "turnover", "gross", "net", "costs"}
+
+
+class Position(BaseModel):
+    """What was held in one symbol, as fractions of equity; shorts are negative."""
+
+    model_config = ConfigDict(frozen=True)
+
+    symbol: str
+    mean: float = Field(description="mean of the window's days")
+    last: float
+    most: float = Field(description="the largest in absolute value")
 
 
 class BacktestRecord(BaseModel):
-    """An expression's rank weights, held in staggered parts over the search window.
+    """Weights held over the search window: an expression's, the pool's, a file's or a baseline's.
 
-    `equity` starts from 1 on the first of `dates`; `turnover` is by day, both sides, drift included.
+    The daily figures are of the close of each of `dates`, in units of the starting capital where they are
+    money; `equity` starts from 1, `turnover` is by day, both sides, drift included.
     """
 
     model_config = ConfigDict(frozen=True)
 
-    id: str = Field(description="key of what was run: expression, panel, horizon, cost and engine")
-    trial: str = Field(description="the trial of the same expression, panel and horizon")
+    id: str = Field(description="key of what was run: whose weights, panel, window, rule, engine and all its settings")
+    kind: Literal["expression", "pool", "weights", "baseline"] = "expression"
+    name: str = Field("", description="what is held, in a few words")
+    trial: str | None = Field(description="the trial of an expression; weights of other origin have none")
     expression: str
-    digest: str
+    digest: str = Field(description="of the expression, the pool's content, or the file's weights")
     panel: str
     panel_digest: str
     window: TrialWindow
     as_of: str
-    horizon: int
+    horizon: int | None = Field(description="rows of the label; null where no factor is held")
     fill: str
-    cost_bp: float
+    cost_bp: float | None = Field(description="of a traded dollar; null where costs are not proportional")
     engine: str
+    rule: dict[str, Any] = Field({}, description="from the factor to weights")
+    settings: dict[str, Any] = Field({}, description="of the engine, every one that changes the result")
+    words: str = Field("", description="how it was held and traded, in one line")
+    periods: float = Field(252.0, description="rows in a year, from the panel's calendar")
     metrics: dict[str, float | None]
     dates: list[str]
     equity: list[float]
     turnover: list[float]
+    gross: list[float] = []
+    net: list[float] = []
+    costs: list[float] = []
+    positions: list[Position] = Field([], description="those that were the largest on average")
+    fills: int = Field(0, description="orders filled; an engine that trades fractions of equity places none")
+    decisions: int = Field(0, description="rows on which weights were decided")
+    decisions_digest: str = Field("", description="sha256 of the log of w_t, the same on paper and live")
     result_digest: str
     warnings: list[str]
+
+    @property
+    def title(self) -> str:
+        """What is held, for people."""
+        return self.name or self.expression
+
+    def summary(self) -> Summary:
+        """The record without its curves."""
+        return Summary("backtest", self.model_dump(mode="json", exclude=CURVES | {"positions"}))
 
 
 class Backtests:
@@ -65,81 +94,65 @@ class Backtests:
         Raises:
             UnknownName: there is none, or several begin so.
         """
+        found = self.beginning(prefix)
+        if found is None:
+            raise UnknownName(
+                f"no backtest has an id that begins with {prefix!r} (at least {SHORTEST_PREFIX} of 0-9, a-f)"
+            )
+        return found
+
+    def beginning(self, prefix: str) -> BacktestRecord | None:
+        """The backtest whose id begins so; None where there is none.
+
+        Raises:
+            UnknownName: several begin so.
+        """
+        if len(prefix) < SHORTEST_PREFIX or not set(prefix) <= set("0123456789abcdef"):
+            return None
         rows: list[tuple[str, str]] = []
-        if len(prefix) >= SHORTEST_PREFIX and set(prefix) <= set("0123456789abcdef"):
-            query = select(backtests.c.id, backtests.c.body).where(backtests.c.id.startswith(prefix)).limit(4)
-            with self._store.read() as connection:
-                rows = [(key, body) for key, body in connection.execute(query)]
+        with self._store.read() as connection:
+            for table in (backtests, other_backtests):
+                query = select(table.c.id, table.c.body).where(table.c.id.startswith(prefix)).limit(4)
+                rows += [(key, body) for key, body in connection.execute(query)]
         if len(rows) > 1:
             raise UnknownName(
                 f"{prefix!r} begins several backtests: {', '.join(key[:12] for key, _ in rows)}; say more"
             )
-        if not rows:
-            raise UnknownName(
-                f"no backtest has an id that begins with {prefix!r} (at least {SHORTEST_PREFIX} of 0-9, a-f)"
-            )
-        return BacktestRecord.model_validate_json(rows[0][1])
+        return BacktestRecord.model_validate_json(rows[0][1]) if rows else None
 
     def find(self, key: str) -> BacktestRecord | None:
         """The backtest with this id, if it was run before."""
         with self._store.read() as connection:
-            body = connection.execute(select(backtests.c.body).where(backtests.c.id == key)).scalar()
-        return None if body is None else BacktestRecord.model_validate_json(body)
+            for table in (backtests, other_backtests):
+                body = connection.execute(select(table.c.body).where(table.c.id == key)).scalar()
+                if body is not None:
+                    return BacktestRecord.model_validate_json(body)
+        return None
+
+    def all(self, panel: str | None = None, limit: int | None = None) -> list[BacktestRecord]:
+        """Backtests, of one panel if asked, the newest first."""
+        found: list[tuple[str, str, str]] = []
+        with self._store.read() as connection:
+            for table in (backtests, other_backtests):
+                query = select(table.c.created, table.c.id, table.c.body)
+                found += [(created, key, body) for created, key, body in connection.execute(query)]
+        found.sort(reverse=True)
+        records = (BacktestRecord.model_validate_json(body) for _, _, body in found)
+        kept = [record for record in records if panel is None or record.panel == panel]
+        return kept[:limit]
 
     def add(self, connection: Connection, record: BacktestRecord) -> bool:
         """Keep a record; False when its key is there already."""
         row = {
             "id": record.id,
-            "trial": record.trial,
             "body": canonical_json(record.model_dump(mode="json")).decode(),
             "created": self._clock.now().isoformat(),
         }
-        return insert_once(connection, backtests, row)
+        if record.trial is not None:
+            return insert_once(connection, backtests, {**row, "trial": record.trial})
+        return insert_once(connection, other_backtests, {**row, "kind": record.kind})
 
 
-def backtest_key(trial: str, cost_bp: float, engine: str) -> str:
-    """The content key: a trial's key says expression, panel, horizon and fill."""
-    body = {"cost_bp": float(cost_bp), "engine": engine, "trial": trial}
-    return hashlib.sha256(canonical_json(body)).hexdigest()
-
-
-def run_engine(
-    opened: OpenPanel, factor: NDArray[np.float64], trial: Trial, *, cost_bp: float, engine: str
-) -> BacktestRecord:
-    """Hold the factor's staggered rank weights on the rows that research may see, and keep the figures.
-
-    Args:
-        opened: the panel with its search window.
-        factor: [rows seen, N].
-        trial: the trial of the same expression, panel, horizon and fill.
-        cost_bp: proportional cost in basis points.
-        engine: "vector".
-    """
-    from alphaswarm.backtest import VectorEngine, rank_weights, stagger
-    from alphaswarm.trading import ProportionalCosts
-
-    rows = opened.window.rows(opened.seen.dates)
-    weights = stagger(rank_weights(factor), trial.horizon)
-    weights[: rows.start] = 0.0
-    result = VectorEngine(costs=ProportionalCosts(cost_bp), fill="close_t1").run(opened.seen, weights)
-    shown: Any = opened.seen.dates[rows].astype("datetime64[D]").astype(str).tolist()
-    return BacktestRecord(
-        id=backtest_key(trial.id, cost_bp, engine),
-        trial=trial.id,
-        expression=trial.expression,
-        digest=trial.digest,
-        panel=trial.panel,
-        panel_digest=trial.panel_digest,
-        window=trial.window,
-        as_of=trial.as_of,
-        horizon=trial.horizon,
-        fill=trial.fill,
-        cost_bp=cost_bp,
-        engine=engine,
-        metrics=dict(result.metrics),
-        dates=shown,
-        equity=result.equity[rows].tolist(),
-        turnover=result.turnover[rows].tolist(),
-        result_digest=result.digest,
-        warnings=trial.warnings,
-    )
+def content_key(asked: Mapping[str, Any]) -> str:
+    """The key of a backtest: equal questions have equal keys, in every workspace."""
+    return hashlib.sha256(canonical_json(dict(asked))).hexdigest()

@@ -32,12 +32,14 @@ def factor_document(trial: Trial) -> Document:
 
 
 def backtest_document(record: BacktestRecord) -> Document:
-    """A stored backtest, found by the shape of its expression."""
+    """A stored backtest, found by the shape of its expression, or by what it held."""
     summary = {
         "panel": record.panel,
         "horizon": record.horizon,
         "fill": record.fill,
         "window": record.window.role,
+        "kind": record.kind,
+        "name": record.title,
         "engine": record.engine,
         "cost_bp": record.cost_bp,
         "trial": record.trial,
@@ -47,8 +49,8 @@ def backtest_document(record: BacktestRecord) -> Document:
         "backtest_summaries",
         record.id,
         expression=record.expression,
-        digest=record.digest,
-        text=f"{record.engine} backtest, {record.horizon} days held, {record.cost_bp:g} bp",
+        digest=record.digest if record.expression else "",
+        text=f"{record.engine} backtest of {record.title}: {record.words}"[:MAX_TEXT],
         verdict=VERDICT,
         as_of=record.as_of,
         summary=summary,

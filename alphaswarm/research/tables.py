@@ -31,6 +31,7 @@ __all__ = [
     "insert_once",
     "lineages",
     "notes",
+    "other_backtests",
     "pool",
     "runs",
     "selections",
@@ -164,6 +165,16 @@ backtests = Table(
     Column("created", String(40), nullable=False),
 )
 
+# Backtests of weights that no trial stands for: a file's, a baseline's, the pool's.
+other_backtests = Table(
+    "other_backtests",
+    metadata,
+    Column("id", KEY, primary_key=True),
+    Column("kind", String(20), nullable=False),
+    Column("body", Text, nullable=False),
+    Column("created", String(40), nullable=False),
+)
+
 # The daily figures of an evaluated trial by row of its window: each blob is zlib of float64, NaN where missing.
 series = Table(
     "series",
@@ -264,5 +275,17 @@ def _forbid_changes(table: Table, connection: Connection, **_: Any) -> None:
         )
 
 
-for _table in (lineages, selections, trials, notes, backtests, series, finalists, verdicts, pool, vault_reads):
+for _table in (
+    lineages,
+    selections,
+    trials,
+    notes,
+    backtests,
+    other_backtests,
+    series,
+    finalists,
+    verdicts,
+    pool,
+    vault_reads,
+):
     event.listen(_table, "after_create", _forbid_changes)

@@ -21,10 +21,11 @@ from alphaswarm.core import (
     Summary,
     SystemClock,
     TargetWeights,
-    UnknownName,
 )
 from alphaswarm.rag import Memory
-from alphaswarm.research.backtests import BacktestRecord, Backtests, backtest_key, run_engine
+from alphaswarm.research.backtest_setup import BacktestRequest, WeightRule, engine_for
+from alphaswarm.research.backtester import Backtester
+from alphaswarm.research.backtests import BacktestRecord
 from alphaswarm.research.compare import MOST_COMPARED, Comparison, compare
 from alphaswarm.research.examine import Examiner, Label, checked, factor_values, kept_text
 from alphaswarm.research.judge import Judge
@@ -33,7 +34,6 @@ from alphaswarm.research.ledger import Ledger, Note, Order
 from alphaswarm.research.lineage import lineage_of
 from alphaswarm.research.panels import Panels
 from alphaswarm.research.pool import Pool, PoolState
-from alphaswarm.research.remembered import backtest_document
 from alphaswarm.research.runs import Run, Runs
 from alphaswarm.research.summary import JUDGED, summarise, worth_judging
 from alphaswarm.research.tables import add_columns, insert_once, settings
@@ -51,8 +51,6 @@ __all__ = ["Workspace"]
 DEFAULT_PATH = Path(".alphaswarm")
 DATABASE_VARIABLE = "ALPHASWARM_DB"
 FORMAT = "1"
-MAX_COST_BP = 1_000.0
-ENGINES = ("vector",)
 
 
 class Workspace:
@@ -77,10 +75,12 @@ class Workspace:
         self.memory = Memory(store, path / "rag")
         self._panels = Panels(store, catalog, clock, unsealed=unsealed)
         self._ledger = Ledger(store, clock)
-        self._backtests = Backtests(store, clock)
         self._runs = Runs(store, clock, Holder.new())
         self._examiner = Examiner(store, self._panels, self._ledger, self._runs, self.memory, unsealed=unsealed)
         self._pool = Pool(store, clock, self._panels)
+        self._backtester = Backtester(
+            store, clock, self._panels, self._examiner, self._pool, self.memory, unsealed=unsealed
+        )
         self._judge = Judge(store, clock, self._panels, self._ledger, self._pool, directory=path, unsealed=unsealed)
 
     @classmethod
@@ -375,34 +375,62 @@ class Workspace:
     # Backtests
 
     def backtest(
-        self, expression: str, *, panel: str, horizon: int = 5, cost_bp: float = 5.0, engine: str = "vector"
+        self,
+        expression: str,
+        *,
+        panel: str,
+        horizon: int = 5,
+        cost_bp: float = 5.0,
+        engine: str = "vector",
+        mode: str | None = None,
+        fill: str | None = None,
     ) -> BacktestRecord:
         """Hold an expression's weights over the search window; recalled if it was run before.
 
         Looking at a backtest is looking at the window: the expression is evaluated, and counted, first.
 
+        Args:
+            expression: its staggered rank weights are held.
+            panel: name or path of a panel.
+            horizon: rows that each row's weights are held, 1 to 252.
+            cost_bp: cost of a traded dollar in basis points.
+            engine: "vector" or "event".
+            mode: of the event engine.
+            fill: of the vector engine: "close_t1" or "open_t1".
+
         Raises:
             The errors of `evaluate`; UnknownName for an engine that there is not.
         """
-        if engine not in ENGINES:
-            raise UnknownName.of("engine", engine, ENGINES)
-        if not 0.0 <= cost_bp <= MAX_COST_BP:
-            raise AlphaSwarmError(f"cost_bp must be 0 to {MAX_COST_BP:g}, got {cost_bp}", Reason.ARGUMENT_INVALID)
-        trial = self.evaluate(expression, panel=panel, horizon=horizon)
-        known = self._backtests.find(backtest_key(trial.id, cost_bp, engine))
-        if known is not None:
-            return known
-        opened = self._panels.open(panel)
-        factor = factor_values(checked(expression, opened.panel), opened.seen)
-        record = run_engine(opened, factor, trial, cost_bp=cost_bp, engine=engine)
-        with self.store.write() as connection:
-            if self._backtests.add(connection, record):
-                self.memory.remember(backtest_document(record), connection)
-        return record
+        trader = engine_for(engine, cost_bp=cost_bp, mode=mode, fill=fill)
+        return self.run_backtest(BacktestRequest("expression", expression, panel, trader, horizon, WeightRule()))
+
+    def run_backtest(self, request: BacktestRequest) -> BacktestRecord:
+        """Any backtest: an expression's, the pool's, a weights file's or a baseline's; recalled if it was run before.
+
+        Raises:
+            See `Backtester.run`.
+        """
+        return self._backtester.run(request)
+
+    def backtest_key(self, request: BacktestRequest) -> str:
+        """The id under which a backtest will be kept; nothing is measured or counted for it."""
+        return self._backtester.key(request)
 
     def backtest_record(self, identifier: str) -> BacktestRecord:
         """The stored backtest whose id begins so, or `UnknownName`."""
-        return self._backtests.get(identifier)
+        return self._backtester.kept.get(identifier)
+
+    def find_backtest(self, identifier: str) -> BacktestRecord | None:
+        """The stored backtest whose id begins so; None where it is no id, or nothing begins so.
+
+        Raises:
+            UnknownName: several begin so.
+        """
+        return self._backtester.kept.beginning(identifier)
+
+    def backtests(self, panel: str | None = None, limit: int | None = 50) -> list[BacktestRecord]:
+        """Stored backtests, of one panel if asked, the newest first."""
+        return self._backtester.kept.all(panel, limit)
 
     # Runs
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from concurrent.futures import Future
-from typing import TYPE_CHECKING, Annotated, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 from mcp.server.mcpserver import Context
 from pydantic import BaseModel, Field
@@ -12,10 +12,12 @@ from pydantic import BaseModel, Field
 from alphaswarm.core.errors import ExpressionError, FieldNotFound, UnknownName
 from alphaswarm.core.summary import canonical_json
 from alphaswarm.mcp_server.desk import Desk
-from alphaswarm.mcp_server.tools.alphas import Expression, Plain
+from alphaswarm.mcp_server.tools.alphas import Expression, FillName, Plain
 from alphaswarm.mcp_server.tools.base import NUMBER, tool
 from alphaswarm.mcp_server.tools.catalog import PanelName, known_panel
-from alphaswarm.research.trial import TrialWindow, trial_key
+from alphaswarm.research.backtest_compare import BacktestComparison, compare_backtests
+from alphaswarm.research.backtest_setup import BacktestRequest, engine_for, request_for
+from alphaswarm.research.trial import TrialWindow
 
 if TYPE_CHECKING:
     from alphaswarm.research import BacktestRecord, Workspace
@@ -24,26 +26,40 @@ __all__ = ["BacktestAnswer", "BacktestView"]
 
 # Under the patience of every client that is known.
 MAX_WAIT = 25.0
-ENGINE = "vector"
-FILL = "close_t1"
+MOST_LISTED = 50
+MAX_NAME = 120
 # Points of a curve that show its shape; every row is a call with `limit`, or the resource, away.
 CURVE = 60
 MAX_ROWS = 150
+
+HoldDays = Annotated[int, Field(ge=1, le=252, description="days each position is held"), NUMBER]
+CostBp = Annotated[float, Field(ge=0, le=1000, description="cost of one trade in basis points"), NUMBER]
+EngineName = Annotated[Literal["vector", "event"], Field(description="what trades")]
+ModeName = Annotated[
+    Literal["next_open", "close_to_close", "backtrader", "backtrader_coo", "cheat_on_close"],
+    Field(description="of engine event; next_open, or close_to_close on a panel without open, if absent"),
+]
+BaselineName = Literal["equal_weight", "buy_and_hold", "inverse_volatility", "minimum_variance", "random_weights"]
 
 
 class BacktestView(BaseModel):
     """A backtest on the search window. Its curve is thinned; `rows` says to how many rows it belongs."""
 
-    trial: str = Field(description="id of the trial of the same expression, panel and horizon")
+    kind: str = Field(description="whose weights: expression, pool, weights (of a file) or baseline")
+    name: str
+    trial: str | None = Field(description="id of the trial of the same expression, panel, horizon and fill")
     expression: str
     digest: str
     panel: str
     panel_digest: str
     window: TrialWindow
-    horizon: int
+    horizon: int | None
     fill: str
-    cost_bp: float
+    cost_bp: float | None
     engine: str
+    words: str = Field(description="how it was held and traded")
+    fills: int = Field(description="orders filled, by the event engine")
+    decisions_digest: str = Field(description="of the log of daily target weights")
     metrics: dict[str, float | None]
     rows: int
     dates: list[str]
@@ -51,6 +67,28 @@ class BacktestView(BaseModel):
     turnover: list[float] = Field(description="of the shown day, both sides")
     result_digest: str
     warnings: list[str]
+
+
+class Listed(BaseModel):
+    """A stored backtest in a few figures."""
+
+    id: str
+    kind: str
+    name: str
+    panel: str
+    engine: str
+    horizon: int | None
+    cost_bp: float | None
+    sharpe: float | None
+    ann_return: float | None
+    max_drawdown: float | None
+    turnover: float | None
+
+
+class BacktestList(BaseModel):
+    """Stored backtests, the newest first."""
+
+    backtests: list[Listed]
 
 
 class BacktestAnswer(BaseModel):
@@ -65,7 +103,8 @@ class BacktestAnswer(BaseModel):
 @tool(
     "data.backtests.start",
     "Backtest a formula on the panel's search window, with costs. The result comes at once if it is there within "
-    "wait_s seconds, else a handle for data_backtests_get. The same call again does nothing twice.",
+    "wait_s seconds, else a handle for data_backtests_get. The same call again does nothing twice. Engine event trades "
+    "whole shares with cash, by its mode; engine vector fractions of equity, at its fill.",
     read_only=False,
 )
 async def start(
@@ -73,17 +112,20 @@ async def start(
     context: Context,
     expression: Expression,
     panel: PanelName = None,
-    horizon: Annotated[int, Field(ge=1, le=252, description="days each position is held"), NUMBER] = 5,
-    cost_bp: Annotated[float, Field(ge=0, le=1000, description="cost of one trade in basis points"), NUMBER] = 5,
+    horizon: HoldDays = 5,
+    cost_bp: CostBp = 5,
+    engine: EngineName = "vector",
+    mode: ModeName | None = None,
+    fill: FillName | None = None,
     wait_s: Annotated[float, Field(ge=0, description="seconds to wait, at most 25"), NUMBER] = 20,
 ) -> BacktestAnswer:
     """Run it, or join the same one that runs already."""
+    how: dict[str, Any] = {"horizon": horizon, "cost_bp": cost_bp, "engine": engine, "mode": mode, "fill": fill}
 
     def work(workspace: Workspace) -> BacktestRecord:
-        chosen = known_panel(workspace, panel)
-        return workspace.backtest(expression, panel=chosen, horizon=horizon, cost_bp=cost_bp, engine=ENGINE)
+        return workspace.backtest(expression, panel=known_panel(workspace, panel), **how)
 
-    key = await desk.run(lambda workspace: _key(workspace, expression, panel, horizon, cost_bp), context, lane="read")
+    key = await desk.run(lambda workspace: _key(workspace, expression, panel, how), context, lane="read")
     return await _answer(desk, context, key, desk.job(key, work), wait_s)
 
 
@@ -114,21 +156,75 @@ async def get(
     return _done(record, limit, offset)
 
 
-def _key(workspace: Workspace, expression: str, panel: str | None, horizon: int, cost_bp: float) -> str:
-    """The id under which the result will be stored, so that a handle outlives this process."""
-    from alphaswarm.dsl import parse
-    from alphaswarm.research.backtests import backtest_key
+@tool("data.backtests.list", "List stored backtests, the newest first, with their main figures.", read_only=True)
+async def listing(
+    desk: Desk,
+    context: Context,
+    panel: PanelName = None,
+    limit: Annotated[int, Field(ge=1, le=MOST_LISTED, description="how many"), NUMBER] = 20,
+) -> BacktestList:
+    """Ids and figures."""
 
+    def work(workspace: Workspace) -> list[BacktestRecord]:
+        return workspace.backtests(None if panel is None else known_panel(workspace, panel), limit)
+
+    records = await desk.run(work, context, lane="read")
+    return BacktestList(backtests=[_listed(record) for record in records])
+
+
+@tool(
+    "data.backtests.compare",
+    "Set backtests side by side: figures, correlations of their daily returns, alpha and beta to the first baseline. "
+    "Each of `backtests` is the id of a stored one, or a formula, which is backtested and counted.",
+    read_only=False,
+)
+async def compare(
+    desk: Desk,
+    context: Context,
+    backtests: Annotated[list[Expression], Field(description="ids or formulas", min_length=1, max_length=10)],
+    panel: PanelName = None,
+    horizon: HoldDays = 5,
+    cost_bp: CostBp = 5,
+    engine: EngineName = "vector",
+    mode: ModeName | None = None,
+    fill: FillName | None = None,
+    baselines: Annotated[list[BaselineName], Field(description="held beside them", max_length=5)] = [],  # noqa: B006
+) -> BacktestComparison:
+    """Figures and correlations."""
+
+    def work(workspace: Workspace) -> BacktestComparison:
+        known = [workspace.find_backtest(source) for source in backtests]
+        stored = next((record.panel for record in known if record is not None), None)
+        on = stored if panel is None and stored is not None else known_panel(workspace, panel)
+        how: dict[str, Any] = {"horizon": horizon, "cost_bp": cost_bp, "engine": engine, "mode": mode, "fill": fill}
+        records = [
+            record or workspace.backtest(source, panel=on, **how)
+            for source, record in zip(backtests, known, strict=True)
+        ]
+        trader = engine_for(engine, cost_bp=cost_bp, mode=mode, fill=fill)
+        asked = [request_for(None, on, trader, baseline=name) for name in baselines]
+        return compare_backtests(records + [workspace.run_backtest(request) for request in asked])
+
+    return await desk.run(work, context, lane="work")
+
+
+def _listed(record: BacktestRecord) -> Listed:
+    figures: dict[str, Any] = {
+        name: record.metrics.get(name) for name in ("sharpe", "ann_return", "max_drawdown", "turnover")
+    }
+    known: dict[str, Any] = record.model_dump(include=Listed.model_fields.keys() - {"name"})
+    return Listed(name=record.title[:MAX_NAME], **known, **figures)
+
+
+def _key(workspace: Workspace, expression: str, panel: str | None, how: dict[str, Any]) -> str:
+    """The id under which the result will be stored, so that a handle outlives this process."""
     name = known_panel(workspace, panel)
-    held = workspace.panel(name)
+    trader = engine_for(how["engine"], cost_bp=how["cost_bp"], mode=how["mode"], fill=how["fill"])
     try:
-        digest = parse(expression, panel=held).digest
+        return workspace.backtest_key(BacktestRequest("expression", expression, name, trader, how["horizon"]))
     except (ExpressionError, FieldNotFound):
         # The job refuses it, after counting the trial; its id is never asked for.
-        return hashlib.sha256(canonical_json([expression, name, horizon, cost_bp])).hexdigest()
-    stored_as = str(held.meta.get("name", name))
-    trial = trial_key(digest=digest, panel=stored_as, panel_digest=held.digest, horizon=horizon, fill=FILL)
-    return backtest_key(trial, cost_bp, ENGINE)
+        return hashlib.sha256(canonical_json([expression, name, how])).hexdigest()
 
 
 async def _answer(
