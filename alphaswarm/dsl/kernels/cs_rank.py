@@ -30,7 +30,6 @@ from alphaswarm.dsl.kernels.words import (
     COLUMNS,
     LANE_STEP,
     MEMBERS,
-    MEMBERS_BYTES,
     NATURAL,
     OP,
     OUT,
@@ -67,7 +66,7 @@ def gather_days(kind: Any, words: Any, source: Any, first: Any, days: Any, rows:
             for lane in range(0, BLOCK, LANE_STEP):
                 value = load(kind, x + day * line + lane * size)
                 if words[MEMBERS] != 0:
-                    member = load_bytes(words[MEMBERS] + block * words[MEMBERS_BYTES] + (first + day) * BLOCK + lane)
+                    member = load_bytes(words[MEMBERS] + (first + day) * width + block * BLOCK + lane)
                     value = select(member, value, nan)
                 store(kind, to + lane * size, value)
 

@@ -45,9 +45,9 @@ CROWDED = 1.0 / 256.0
 PATIENCE = 3
 # Days that are sorted by bytes after one that had to be.
 WARY = 15
-# Buckets of one digit. Room for the counters of all digits of the largest key, and one more for the wary days.
+# Buckets of one digit. Room for the counters of two digits from both ends, and one more for the wary days.
 DIGIT = 256
-COUNTERS = 8 * DIGIT + 1
+COUNTERS = 4 * DIGIT + 1
 LARGEST_KEY = 2**63 - 1
 INFINITY = float("inf")
 
@@ -161,7 +161,8 @@ def _sort_codes(kind: Any, codes: Any, width: int, order: Order, other: Order, c
     """Bring the places of the values into the order of their codes."""
     size, one, half = itemsize(kind), np.uint32(1), width // 2
     # where each digit begins and, DIGIT later, ends: first of the low digits, then of the high ones
-    counters[: 4 * DIGIT] = 0
+    for k in range(4 * DIGIT):
+        counters[k] = 0
     for i in range(half):
         code, last = int_at(kind, codes + i * size), int_at(kind, codes + (width - 1 - i) * size)
         counters[code & 255] += one
@@ -230,28 +231,25 @@ def _sort_bytes(kind: Any, unsorted: Any, width: int, order: Order, other: Order
     """Sort by every byte of the keys, least significant first; missing values have the largest."""
     size, one = itemsize(kind), np.uint32(1)
     sign = np.int64(1) << (8 * size - 1)  # the keys are signed
-    counters[: size * DIGIT] = 0
     for i in range(width):
-        key = int_at(kind, unsorted + i * size) ^ sign
         order[i] = i
-        for digit in range(size):
-            counters[digit * DIGIT + ((key >> (8 * digit)) & 255)] += one
-    come, to = order, other
     for digit in range(size):
-        first = digit * DIGIT
-        if counters[first + (((int_at(kind, unsorted) ^ sign) >> (8 * digit)) & 255)] == width:
+        for value in range(DIGIT):
+            counters[value] = 0
+        for i in range(width):
+            counters[((int_at(kind, unsorted + i * size) ^ sign) >> (8 * digit)) & 255] += one
+        if counters[((int_at(kind, unsorted) ^ sign) >> (8 * digit)) & 255] == width:
             continue  # all alike
         before = np.uint32(0)
-        for value in range(first, first + DIGIT):
+        for value in range(DIGIT):
             here = counters[value]
             counters[value] = before
             before += here
         for j in range(width):
-            i = come[j]
-            value = first + (((int_at(kind, unsorted + i * size) ^ sign) >> (8 * digit)) & 255)
+            i = order[j]
+            value = ((int_at(kind, unsorted + i * size) ^ sign) >> (8 * digit)) & 255
             place = counters[value]
-            to[place] = i
+            other[place] = i
             counters[value] = place + one
-        come, to = to, come
-    if come is not order:
-        order[:width] = come[:width]
+        for j in range(width):
+            order[j] = other[j]

@@ -126,7 +126,8 @@ def rank_ic_batch(
     inputs = Inputs.of(panel, dtype)
     known = panel.universe & np.isfinite(labels)
     ranks = label_ranks(np.where(known, labels, np.nan), layout.width)
-    members = layout.members(known)
+    members = np.zeros((layout.rows, layout.width), np.uint8)
+    members[:, : layout.columns] = known
     results: dict[Step, NDArray[np.float64]] = {}
     for step in dict.fromkeys(steps):
         results[step] = _Run([step], panel, inputs, threads, (members, ranks)).results()[0]
@@ -292,7 +293,7 @@ class _Run:
 
     def _export(self, step: Step) -> NDArray[np.int64]:
         """The instruction that writes a step's values to the caller's rows."""
-        layout, members = self.layout, self.inputs.members
+        layout, members = self.layout, self.inputs.member_blocks
         out = self._output(step)
         words = np.zeros(w.WORDS, np.int64)
         words[w.ROWS], words[w.P] = layout.rows, pattern(layout.columns)
@@ -318,13 +319,12 @@ class _Run:
         program[:, w.SCRATCH] = scratch.ctypes.data + room * np.arange(shares)
         program[:, w.ROWS] = np.diff(bounds)
         program[:, w.A] = self._blocks(step.args[0]).ctypes.data + first * layout.row_bytes
-        program[:, w.MEMBERS] = self.inputs.members.ctypes.data + first * w.BLOCK
-        program[:, w.MEMBERS_BYTES] = layout.rows * w.BLOCK
+        program[:, w.MEMBERS] = self.inputs.members.ctypes.data + first * layout.width
         if step in self.schedule.buffers:
             program[:, w.OUT] = self._blocks(step).ctypes.data + first * layout.row_bytes
         if self.labels is not None and step.kernel == "rank_ic":
             members, ranks = self.labels
-            program[:, w.MEMBERS] = members.ctypes.data + first * w.BLOCK
+            program[:, w.MEMBERS] = members.ctypes.data + first * layout.width
             self.outputs[step] = np.empty(layout.rows)
             program[:, w.NATURAL] = self.outputs[step].ctypes.data + first * 8
             program[:, w.CODES] = ranks.ctypes.data + first * ranks.strides[0]

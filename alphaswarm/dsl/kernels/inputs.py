@@ -22,13 +22,17 @@ class Inputs:
 
     Attributes:
         layout: sizes and steps of its blocks.
-        members: uint8 in blocks, see `Layout.members`.
+        members: uint8 [T, columns], padded with 0.
+        member_blocks: the same in blocks, see `Layout.members`.
         rows: the number of each row, one block that serves all.
     """
 
     def __init__(self, panel: Panel, dtype: str) -> None:
         self.layout = Layout(*panel.shape, np.dtype(dtype))
-        self.members = self.layout.members(panel.universe)
+        rows, columns = panel.shape
+        self.members: NDArray[np.uint8] = np.zeros((rows, self.layout.width), np.uint8)
+        self.members[:, :columns] = panel.universe
+        self.member_blocks = self.layout.members(panel.universe)
         self.rows = self.layout.buffer(1)
         self.rows[:] = np.arange(self.layout.padded_rows)[:, None]
         self._fields: dict[str, NDArray[Any]] = {}
@@ -52,7 +56,7 @@ class Inputs:
         """Codes of group `name`, int32 [T, columns] padded with -1, and how many groups there are."""
         if name not in self._groups:
             codes = group_codes(panel, name)
-            padded = np.full((self.layout.rows, self.layout.width), -1, np.int32)
+            padded = np.full(self.members.shape, -1, np.int32)
             padded[:, : panel.shape[1]] = codes
             self._groups[name] = padded, int(codes.max(initial=-1)) + 1
         return self._groups[name]

@@ -29,7 +29,6 @@ __all__ = [
     "KERNEL",
     "LANE_STEP",
     "MEMBERS",
-    "MEMBERS_BYTES",
     "MIN_OBS",
     "NATURAL",
     "OP",
@@ -74,10 +73,9 @@ KERNEL, ELEMENTS = 27, 28
 WORDS = 32
 
 # A kernel of the cross-section walks ROWS days instead, each through all blocks; it reads these words too.
-# How many blocks, bytes from one to the next; addresses of membership (bytes in blocks, 0 for "all") and of group
-# codes (int32 [T, columns], padded to whole blocks); of the caller's own [T, N] result (0 for none); bytes from one
-# block of membership to the next.
-BLOCKS, BLOCK_BYTES, MEMBERS, CODES, NATURAL, COLUMNS, GROUPS, MEMBERS_BYTES = range(17, 25)
+# How many blocks, bytes from one to the next; addresses of [T, columns] membership (bytes, 0 for "all") and
+# group codes (int32), both padded to whole blocks; of the caller's own [T, N] result (0 for none).
+BLOCKS, BLOCK_BYTES, MEMBERS, CODES, NATURAL, COLUMNS, GROUPS = range(17, 24)
 
 
 @instruction
