@@ -146,21 +146,27 @@ def evaluate(
     horizon: HorizonOption = 5,
     fill: FillOption = "close_t1",
     dialect: DialectOption = "native",
+    full: Annotated[bool, typer.Option("--full", help="With the whole tear sheet.")] = False,
     workspace: WorkspaceOption = default_workspace,
     as_json: JsonOption = False,
 ) -> None:
     """Measure an expression on the search window; the trial is counted for ever."""
+    from alphaswarm.cli.tear_sheet import print_tear_sheet, tear_sheet
     from alphaswarm.dsl import translate
 
     with open_workspace(workspace) as project, progress_console().status("evaluating"):
         trial = project.evaluate(
             expression, panel=panel or project.catalog.default(), horizon=horizon, fill=fill, dialect=dialect
         )
+        sheet = tear_sheet(project, trial) if full else None
     notes = list(translate(expression, dialect).notes)
     if as_json:
-        print_json(trial.model_dump(mode="json") | {"notes": notes})
+        whole = {} if sheet is None else {"tear_sheet": sheet.to_dict()}
+        print_json(trial.model_dump(mode="json") | {"notes": notes} | whole)
         return
     _print_trial(trial)
+    if sheet is not None:
+        print_tear_sheet(sheet)
     for note in notes:
         print(f"note: {note}")
 
