@@ -14,14 +14,19 @@ from markupsafe import Markup
 from alphaswarm.core import atomic_write, canonical_json
 from alphaswarm.research import backtest_pictures as drawn
 from alphaswarm.research import pictures
-from alphaswarm.research.backtest_words import METRICS, shown
+from alphaswarm.research.backtest_words import METRICS, Metric, shown
 from alphaswarm.research.backtests import BacktestRecord
 
 __all__ = ["render_backtest", "write_page"]
 
 TEMPLATES = Path(__file__).parent / "templates"
 # What the pages of runs don't have: wide cells, and room for the names beside bars.
-STYLE = ".months { padding: 18px 0 0 64px; } #figures td.expr { width: auto; } #figures td.t { padding-right: 14px; }"
+STYLE = (
+    ".months { padding: 18px 0 0 64px; } #figures .expr { width: auto; padding-left: 0; }"
+    " #figures .t { padding-right: 22px; }"
+    " #figures h2 { margin-bottom: 14px; } #money .charts { grid-template-columns: repeat(auto-fill, "
+    "minmax(min(100%, 330px), 1fr)); }"
+)
 
 
 def write_page(workspace: Path, record: BacktestRecord) -> Path:
@@ -55,9 +60,7 @@ def render_backtest(record: BacktestRecord) -> str:
         months=drawn.month_map(dates, equity),
         bars=drawn.position_bars([(one.symbol, one.mean, one.last) for one in record.positions]),
         fills=f"{record.fills:,} orders filled" if record.fills else "fractions of equity traded, no orders",
-        figures=[
-            (metric, shown(metric, record.metrics[metric.name])) for metric in METRICS if metric.name in record.metrics
-        ],
+        figures=[(metric, _shown(metric, record)) for metric in METRICS if metric.name in record.metrics],
         provenance=_provenance(record),
     )
 
@@ -76,10 +79,12 @@ def _template() -> jinja2.Template:
 
 def _headline(record: BacktestRecord) -> str:
     by_name = {metric.name: metric for metric in METRICS}
-    sharpe, yearly, worst = (
-        shown(by_name[name], record.metrics.get(name)) for name in ("sharpe", "ann_return", "max_drawdown")
-    )
+    sharpe, yearly, worst = (_shown(by_name[name], record) for name in ("sharpe", "ann_return", "max_drawdown"))
     return f"Sharpe {sharpe} after costs, {yearly} a year, worst fall {worst}"
+
+
+def _shown(metric: Metric, record: BacktestRecord) -> str:
+    return shown(metric, record.metrics.get(metric.name)).replace("-", "\N{MINUS SIGN}")
 
 
 def _provenance(record: BacktestRecord) -> list[tuple[str, str | Markup]]:

@@ -58,7 +58,7 @@ def cost_line(dates: Dates, costs: Series) -> Markup:
 def position_bars(positions: Sequence[tuple[str, float, float]]) -> Markup:
     """Mean weights, one bar each: (symbol, mean, last)."""
     count = max(len(positions), 1)
-    reach = Scale.around_zero([mean for _, mean, _ in positions] or [0.0])
+    reach = Scale.around_zero([mean for _, mean, _ in positions] or [0.0], pad=0.2)  # room for the numbers
     plot = Plot(reach, Scale(0, count), "largest positions on average", height=max(22 * count, 44))
     for place, (symbol, mean, last) in enumerate(positions):
         top = count - place

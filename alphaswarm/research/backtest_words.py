@@ -49,7 +49,7 @@ def shown(metric: Metric, value: float | None) -> str:
     if value is None:
         return "-"
     if metric.unit == "%":
-        return f"{100 * value:z.2f} %"
+        return f"{100 * value:z.2f}%"
     if metric.unit == "":
         return f"{value:z.2f}"
     return f"{value:,.0f}" + (" days" if metric.unit == "days" else "")

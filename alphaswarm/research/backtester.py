@@ -97,7 +97,7 @@ class Backtester:
         Raises:
             ExpressionError, FieldNotFound, EvidenceInvalid: no expression of this panel, or one that can't be measured.
             DataInvalid: a weights file that breaks a rule.
-            EvidenceInvalid: the pool is empty.
+            EvidenceInvalid: the pool is empty, or the engine can't do with the panel's gaps.
             UnknownName: no such panel or baseline.
             WeightsInvalid: weights that the engine refuses.
         """
@@ -243,6 +243,13 @@ class Backtester:
         weights = held.weights()
         weights[: rows.start] = 0.0
         result = request.engine.run(seen, weights)
+        if not np.isfinite(result.equity).all():
+            day = seen.dates[int(np.argmin(np.isfinite(result.equity)))].astype("datetime64[D]")
+            mode = f" in mode {result.setup['mode']}" if "mode" in result.setup else ""
+            raise EvidenceInvalid(
+                f"engine {request.engine.name!r}{mode} can't value the account on {day}: a name has no price there; "
+                "take another mode, or a panel without gaps"
+            )
         settings, fill, cost_bp = _settings(request, opened), self._fill(request, opened), cost_of(request.engine)
         shown: list[str] = seen.dates[rows].astype("datetime64[D]").astype(str).tolist()
         ranked = request.kind in ("expression", "pool")
