@@ -13,12 +13,10 @@ from sqlalchemy import update
 
 from alphaswarm.core import AlphaSwarmError, FixedClock, Panel, UnknownName
 from alphaswarm.data import synthetic_market
-from alphaswarm.dsl import evaluate
 from alphaswarm.evaluation import Evaluator, hurdle
-from alphaswarm.evaluation.gates import book_figures
 from alphaswarm.research import TrialWindow, Workspace, write_report
 from alphaswarm.research.report import render
-from alphaswarm.research.report_data import PanelFacts, _shown, _turned_sharpe, collect
+from alphaswarm.research.report_data import PanelFacts, _shown, collect
 from alphaswarm.research.tables import runs
 
 ALPHA = "-ts_mean(returns, 3)"
@@ -123,29 +121,6 @@ def test_the_sheets_show_the_series_behind_the_figures(workspace: Workspace) -> 
         assert sheet.series.dates[-1] <= workspace.windows("small").search.end
         assert sheet.verdict is not None
         assert sheet.verdict.status == "too short"
-
-
-def test_figures_are_those_of_the_side_that_is_held(workspace: Workspace) -> None:
-    data = collect(workspace, search(workspace, (ALPHA, f"-({ALPHA})")))
-    one, other = data.measured
-    held, turned = data.held[one.id], data.held[other.id]
-    assert (held.sign, turned.sign) in {(1, -1), (-1, 1)}
-    for name in ("t", "rank_ic_t", "breakeven_bp", "net_sharpe"):
-        assert getattr(held, name) == pytest.approx(getattr(turned, name), rel=1e-8), name
-    written, against = (held, turned) if held.sign > 0 else (turned, held)
-    assert written.t == pytest.approx(against.t)
-    assert (written.t or 0) > 0
-
-
-def test_a_turned_book_is_priced_as_if_it_were_held(workspace: Workspace) -> None:
-    for text in ("-ts_std(returns, 10)", "close / open", ALPHA):
-        trial = workspace.evaluate(text, panel="small")
-        factor = evaluate(trial.expression, workspace.seen("small"))
-        book = book_figures(workspace.evaluator("small").series(factor), -1, 5.0)
-        curve = {float(cost): value for cost, value in trial.net_sharpe.items()}
-        assert _turned_sharpe(trial.breakeven_bp, curve, 5.0) == pytest.approx(book.net_sharpe, rel=1e-6)
-    assert _turned_sharpe(None, curve, 5.0) is None
-    assert _turned_sharpe(3.0, {0.0: 1.0, 5.0: None}, 5.0) is None
 
 
 def test_bets_stand_first_and_what_moves_with_them_has_no_sheet(workspace: Workspace, market: Market) -> None:
