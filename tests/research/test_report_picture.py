@@ -156,7 +156,7 @@ def serving(page: bytes) -> Iterator[ThreadingHTTPServer]:
     asked: list[str] = []
     # what is left of the page when all but the first factor is hidden; its policy would forbid that style
     hide = b".masthead, main > :not(#factors), #factors > :not(#f1), footer { display: none !important }"
-    alone = re.sub(rb"<meta http-equiv[^>]*>", b"", page).replace(b"</style>", hide + b" #f1 { margin: 0 }</style>")
+    alone = re.sub(rb"<meta http-equiv[^>]*>", b"", page).replace(b"</style>", hide + b" #factors, #f1 { margin: 0 !important }</style>")
     handler = type("Served", (Site,), {"page": page, "alone": alone, "asked": asked})
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         server.asked = asked  # type: ignore[attr-defined]
