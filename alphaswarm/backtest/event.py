@@ -270,7 +270,7 @@ class EventSession(Session):
             prices = market.fill, market.mark, market.check, market.size_by, market.close
             bars.peer_rows(targets, self._here, count, *prices, rate, self._entry, *account)
         else:
-            known = market.fill, market.worth, market.known, market.gone, market.most
+            known = market.fill, market.known, market.gone, market.most
             bars.honest_rows(targets, self._here, count, *known, rate, lot, *account)
         self.row += count
 
@@ -300,7 +300,7 @@ class EventSession(Session):
             costs=costs,
             gross=gross,
             net=net,
-            positions=self._held[:stop].copy(),
+            positions=self._settled(self._held[:stop]),
             missing_returns=self._counts[bars.MISSING],
             untraded=self._counts[bars.UNPRICED],
             periods=periods_per_year(self.panel),
@@ -313,6 +313,10 @@ class EventSession(Session):
     def _here(self) -> int:
         return self.row - self._first
 
+    def _settled(self, rows: Array) -> Array:
+        """What is handed out of the account: a copy, unless no bar is left that could change it."""
+        return rows if self.row == self._last else rows.copy()
+
     def _trade_asked(self, target: Array) -> None:
         """One row of an honest mode, where a cost model or waiting orders have to be asked."""
         here, market = self._here, self._market
@@ -320,7 +324,7 @@ class EventSession(Session):
         after = self._sizes[here + 1]
         after[:] = size
         cash = self.cash
-        equity = cash + bars.value_of(size, market.worth[here])
+        equity = cash + bars.value_of(size, market.worth(here))
         if equity > 0.0:
             self._counts[bars.UNPRICED] += bars.wanted(target, equity, price, size, market.lot, after)
             if market.most.shape[0]:
@@ -392,7 +396,7 @@ class EventSession(Session):
         paid = engine.commission * traded
         if engine.costs is None:
             return paid
-        last = np.where(np.isnan(price), market.worth[self._here], price)
+        last = np.where(np.isnan(price), market.known[self._here], price)
         return paid + engine.costs.charge(traded, market.names(self._here, last, after * last))
 
     def _place(self, symbol: str) -> int:
@@ -403,23 +407,19 @@ class EventSession(Session):
     def _fills(self, start: int, stop: int) -> Fills:
         """What was traded from the close of row `start` - 1 to that of `stop` - 1; sells of a bar first."""
         ahead = max(start - 1, 0)
-        sizes, prices = self._sizes[ahead:stop].copy(), self._market.fill[ahead:stop]
+        sizes, prices = self._settled(self._sizes[ahead:stop]), self._market.fill[ahead : stop - 1]
         asked = {row: found for row, found in self._asked.items() if ahead < row < stop}
         rate, sells_first = self._engine.commission, self.mode not in PEER_MODES
         bar = self._first + ahead + (self.mode != "cheat_on_close")
 
         def columns() -> FillColumns:
-            row, name = np.nonzero(np.diff(sizes, axis=0))
-            change = sizes[row + 1, name] - sizes[row, name]
-            if sells_first:
-                turn = np.lexsort((name, change > 0.0, row))
-                row, name, change = row[turn], name[turn], change[turn]
-            price = prices[row, name]
-            paid = rate * np.abs(change) * price
+            count = bars.count_trades(sizes)
+            found = FillColumns(*(np.empty(count, kind) for kind in (int, int, float, float, float)))
+            bars.list_trades(sizes, prices, rate, bar, sells_first, *found)
             for after, (other, costs) in asked.items():
-                here = row + ahead + 1 == after
-                price[here], paid[here] = other[name[here]], costs[name[here]]
-            return FillColumns(row + bar, name, change, price, paid)
+                here = np.flatnonzero(found.bar == after - 1 - ahead + bar)
+                found.price[here], found.commission[here] = other[found.name[here]], costs[found.name[here]]
+            return found
 
         return Fills(columns, self.panel.symbols)
 
@@ -429,14 +429,13 @@ class _Market:
     """Prices [T, N] beside the row whose decision they concern, and what is known at each close.
 
     Attributes:
-        fill, worth, known, gone, most: see `honest_rows`.
+        fill, known, gone, most: see `honest_rows`.
         mark, check, size_by, close: see `peer_rows`.
         lot: shares that are traded together; 0 for any fraction.
         volume, volatility: of `TradedNames`, known at each row.
     """
 
     fill: Array
-    worth: Array
     known: Array
     gone: NDArray[np.bool_]
     most: Array
@@ -468,7 +467,6 @@ class _Market:
             volatility = trailing_volatility(moves)
         return cls(
             fill=fill,
-            worth=np.where(np.isnan(fill), known, fill),
             known=known,
             gone=np.isnan(close),
             most=most,
@@ -490,6 +488,12 @@ class _Market:
             if isinstance(values, np.ndarray) and values.shape[0]
         }
         return replace(self, **cut)
+
+    def worth(self, row: int) -> Array:
+        """The prices [N] that value positions just before the fill of that row's decision."""
+        fill = self.fill[row]
+        worth: Array = np.where(np.isnan(fill), self.known[row], fill)
+        return worth
 
     def names(self, row: int, price: Array, held: Array) -> TradedNames:
         """What is known of the names when row `row` decides; `price` and `held` at the fill."""

@@ -15,7 +15,17 @@ from alphaswarm.core.jit import jit
 
 __all__ = ["CASH", "COSTS", "EQUITY", "FIGURES", "GROSS", "NET", "TURNOVER"]
 __all__ += ["CUT_TO_CASH", "CUT_TO_VOLUME", "MISSING", "UNPRICED"]
-__all__ += ["close_row", "cut_to_cash", "cut_to_volume", "honest_rows", "peer_rows", "value_of", "wanted"]
+__all__ += [
+    "close_row",
+    "count_trades",
+    "cut_to_cash",
+    "cut_to_volume",
+    "honest_rows",
+    "list_trades",
+    "peer_rows",
+    "value_of",
+    "wanted",
+]
 
 Array = NDArray[np.float64]
 
@@ -49,6 +59,33 @@ def _trades(before: Array, after: Array, price: Array) -> tuple[float, float]:
         bought += max(value, 0.0)
         sold -= min(value, 0.0)
     return bought, sold
+
+
+@_sum
+def _value_ahead(size: Array, fill: Array, known: Array) -> float:
+    """`value_of` positions [N] just before a fill: at its price, or the last close where it has none."""
+    total = 0.0
+    for i in range(size.size):
+        total += size[i] * (known[i] if np.isnan(fill[i]) else fill[i])
+    return total
+
+
+@_sum
+def _wanted_whole(target: Array, equity: float, price: Array, size: Array, after: Array) -> tuple[float, float, int]:
+    """`wanted` in lots of one share and `_trades` in one go."""
+    bought = 0.0
+    sold = 0.0
+    refused = 0
+    for i in range(target.size):
+        goal = np.trunc(target[i] * equity / price[i])
+        there = not np.isnan(goal)
+        after[i] = goal if there else size[i]
+        value = (goal - size[i]) * price[i] if there else 0.0
+        bought += max(value, 0.0)
+        sold -= min(value, 0.0)
+        missed = np.isnan(price[i]) and (target[i] != 0.0 or size[i] != 0.0) and not np.isnan(target[i])
+        refused += 1 if missed else 0
+    return bought, sold, refused
 
 
 @jit
@@ -98,7 +135,6 @@ def honest_rows(
     first: int,
     count: int,
     fill: Array,
-    worth: Array,
     known: Array,
     gone: NDArray[np.bool_],
     most: Array,
@@ -116,7 +152,6 @@ def honest_rows(
         first: the first row that decides.
         count: how many do.
         fill: [T, N], the price at which a row's decision is filled; NaN where it can't be.
-        worth: [T, N], the price that values positions just before that fill.
         known: [T, N], last close up to each row; 0 where there was none.
         gone: [T, N], where a row has no close.
         most: [T, N], shares that may be traded; [0, 0]: any number.
@@ -131,14 +166,18 @@ def honest_rows(
         r = first + k
         before, after = sizes[r], sizes[r + 1]
         cash = daily[CASH, r]
-        value = cash + value_of(before, worth[r])
+        value = cash + _value_ahead(before, fill[r], known[r])
         paid = 0.0
         traded = 0.0
         if value > 0.0:
-            counts[UNPRICED] += wanted(targets[k], value, fill[r], before, lot, after)
-            if most.shape[0]:
-                counts[CUT_TO_VOLUME] += cut_to_volume(before, most[r], lot, after)
-            bought, sold = _trades(before, after, fill[r])
+            if lot == 1.0 and most.shape[0] == 0:
+                bought, sold, refused = _wanted_whole(targets[k], value, fill[r], before, after)
+            else:
+                refused = wanted(targets[k], value, fill[r], before, lot, after)
+                if most.shape[0]:
+                    counts[CUT_TO_VOLUME] += cut_to_volume(before, most[r], lot, after)
+                bought, sold = _trades(before, after, fill[r])
+            counts[UNPRICED] += refused
             if lot > 0.0 and bought * (1.0 + rate) > cash + sold * (1.0 - rate):
                 share = max(cash + sold * (1.0 - rate), 0.0) / (bought * (1.0 + rate))
                 cut_to_cash(before, share, lot, after)
@@ -190,6 +229,53 @@ def _fractions(size: Array, price: Array, equity: float, held: Array) -> tuple[f
         gross += abs(part)
         net += part
     return gross, net
+
+
+@jit
+def count_trades(sizes: Array) -> int:
+    """How often a row of shares held [T, N] differs from the one before it."""
+    total = 0
+    for row in range(1, sizes.shape[0]):
+        for i in range(sizes.shape[1]):
+            total += 1 if sizes[row, i] != sizes[row - 1, i] else 0
+    return total
+
+
+@jit
+def list_trades(
+    sizes: Array,
+    price: Array,
+    rate: float,
+    first: int,
+    sells_first: bool,
+    bar: NDArray[np.int64],
+    name: NDArray[np.int64],
+    size: Array,
+    paid_at: Array,
+    commission: Array,
+) -> None:
+    """The columns [F] of what was traded between rows of shares held [T, N], row by row.
+
+    `price` [T - 1, N] and `rate` are what was traded at; `first` is the bar of the first row's trades. Within a row
+    names are in order, those that were sold before those that were bought if `sells_first`.
+    """
+    place = np.empty(sizes.shape[1] + 1, np.int64)  # one more: what is not traded is written, but not counted
+    n = 0
+    for row in range(1, sizes.shape[0]):
+        before, after, at = sizes[row - 1], sizes[row], price[row - 1]
+        count = 0
+        for i in range(before.size if sells_first else 0):
+            place[count] = i
+            count += 1 if after[i] < before[i] else 0
+        for i in range(before.size):
+            place[count] = i
+            count += 1 if after[i] > before[i] or (after[i] < before[i] and not sells_first) else 0
+        for k in range(n, n + count):
+            i = place[k - n]
+            bar[k], name[k] = first + row - 1, i
+            size[k], paid_at[k] = after[i] - before[i], at[i]
+            commission[k] = rate * abs(size[k]) * at[i]
+        n += count
 
 
 @jit
