@@ -193,6 +193,7 @@ class _Market:
 
     Attributes:
         before, after: returns up to and from the fill [T, N]; `after` [0, 0]: the fill is the close.
+        whole: [T], where every name has a return before the fill.
         tradable: [T, N]; [0, 0]: wherever there is a return before the fill.
         symbols: of the columns, where they have names.
         price: at the fill [T, N], where the panel has prices.
@@ -200,6 +201,7 @@ class _Market:
     """
 
     before: Array
+    whole: NDArray[np.bool_]
     after: Array
     tradable: NDArray[np.bool_]
     symbols: tuple[str, ...] | None = None
@@ -214,7 +216,7 @@ class _Market:
         def cut(values: Any) -> Any:
             return values if values is None or values.shape[0] == 0 else values[here]
 
-        own = {name: cut(getattr(self, name)) for name in ("before", "after", "tradable", "price", "volume")}
+        own = {name: cut(getattr(self, name)) for name in ("before", "whole", "after", "tradable", "price", "volume")}
         return _Market(**own, symbols=self.symbols, volatility=cut(self.volatility))
 
 
@@ -291,6 +293,7 @@ class _Account:
                 self._row,
                 count,
                 market.before,
+                market.whole,
                 market.after,
                 market.tradable,
                 engine.every,
@@ -400,8 +403,12 @@ def _prepared(panel: Panel, engine: VectorEngine) -> _Market:
             "volume": None if volume is None else trailing_mean(volume, VOLUME_ROWS),
             "volatility": trailing_volatility(_moves(close)),
         }
+    before = np.ascontiguousarray(before, wide)
+    whole = np.empty(before.shape[0], np.bool_)
+    days.whole_rows(before, whole)
     return _Market(
-        before=np.ascontiguousarray(before, wide),
+        before=before,
+        whole=whole,
         after=np.ascontiguousarray(after, wide),
         tradable=np.zeros((0, 0), np.bool_) if usual else can,
         symbols=panel.symbols,
@@ -424,10 +431,11 @@ def _return_market(returns: ArrayLike | None, engine: VectorEngine) -> _Market:
             f"returns from close to close can't be filled at the open; fill {engine.fill!r} needs a panel"
         )
     moves = np.ascontiguousarray(returns, np.dtype(engine.dtype))
-    if moves.ndim != 2 or np.isinf(moves).any():
+    whole = np.empty(moves.shape[0], np.bool_)
+    if moves.ndim != 2 or days.whole_rows(moves, whole) >= 0:
         raise DataInvalid(f"returns must be [T, N], finite or NaN, got shape {moves.shape}")
     none = np.zeros((0, 0), moves.dtype)
-    return _Market(before=moves, after=none, tradable=np.zeros((0, 0), np.bool_))
+    return _Market(before=moves, whole=whole, after=none, tradable=np.zeros((0, 0), np.bool_))
 
 
 def _prices(panel: Panel, name: str) -> Array:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from alphaswarm.core.jit import jit
 
-__all__ = ["EQUITY", "FIGURES", "GROSS", "NET", "PAID", "TURNOVER", "batch", "filled", "moved"]
+__all__ = ["EQUITY", "FIGURES", "GROSS", "NET", "PAID", "TURNOVER", "batch", "filled", "moved", "whole_rows"]
 
 Array = NDArray[np.float64]
 
@@ -68,6 +68,18 @@ def _gross(held: Array) -> float:
 
 
 @jit
+def whole_rows(values: Array, whole: NDArray[np.bool_]) -> int:
+    """Which rows of `values` [T, N] are finite throughout, into `whole` [T]; the first with infinity, or -1."""
+    for row in range(values.shape[0]):
+        whole[row] = np.isfinite(_total(values[row]))
+        if not whole[row]:
+            for i in range(values.shape[1]):
+                if np.isinf(values[row, i]):
+                    return row
+    return -1
+
+
+@jit
 def moved(held: Array, growth: Array) -> int:
     """Let positions [N] earn one part's returns; how many were missing."""
     missing = 0
@@ -119,6 +131,7 @@ def batch(
     first: int,
     count: int,
     before: Array,
+    whole: NDArray[np.bool_],
     after: Array,
     tradable: NDArray[np.bool_],
     every: int,
@@ -139,6 +152,7 @@ def batch(
         first: the first row that is decided.
         count: how many.
         before: [T, N], each day's return up to the fill.
+        whole: [T], where every name has one.
         after: [T, N], from the fill to the close; [0, 0]: the fill is the close.
         tradable: [T, N]; [0, 0]: wherever there is a return before the fill.
         every: only every such row decides.
@@ -164,7 +178,7 @@ def batch(
                     daily[s, EQUITY, t] = daily[s, EQUITY, r]
                     continue
                 money = cash[s] * (1.0 + interest)
-                clean = np.isfinite(_total(before[t]))
+                clean = whole[t]
                 if clean:
                     invested = _grow(held[s], before[t])
                 else:
