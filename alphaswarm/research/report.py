@@ -68,6 +68,7 @@ def render(data: ReportData) -> str:
     beat = [row for row in rows if row.gate == "beat"]
     alike = _correlations(data.sheets)
     headline, beneath = _headline(data.line)
+    unsealed = data.window is not None and data.window.role == "in-sample"
     page = _templates().get_template("report.html")
     return page.render(
         d=data,
@@ -80,6 +81,8 @@ def render(data: ReportData) -> str:
         proposer=_proposer(data.run),
         caveats=_caveats(data),
         caveats_shown=CAVEATS_SHOWN,
+        unsealed=unsealed,
+        read="whole panel" if unsealed else "search window",
         window=f"{data.window.start} to {data.window.end}" if data.window else "not begun",
         funnel=_funnel(data),
         dots=pictures.t_dots([(row.written_t, row.title) for row in rows if row.held.t is not None], data.hurdle),

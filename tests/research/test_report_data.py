@@ -192,6 +192,14 @@ def test_what_was_decided_is_not_shown_before_the_run_has_ended(workspace: Works
     assert "a run is judged when it has ended by itself" in render(data)
 
 
+def test_in_an_unsealed_workspace_every_number_is_in_sample(tmp_path: Path, market: Market) -> None:
+    with Workspace.open(tmp_path / "open", unsealed=True, clock=FixedClock(), catalog=market) as opened:
+        html = render(collect(opened, search(opened)))
+    assert "Every row was read, so every number is in-sample: nothing can be confirmed here." in html
+    assert "In-sample: this workspace was made unsealed" in html
+    assert "Numbers and pictures of the whole panel" in html
+
+
 def test_a_recalled_candidate_is_marked_and_counted_once(workspace: Workspace) -> None:
     search(workspace, ("cs_rank(volume)",))
     data = collect(workspace, search(workspace, ("cs_rank(volume)", "ts_rank(volume, 10)")))
