@@ -28,9 +28,11 @@ LEFT_OUT = frozenset({"adj_close", "vwap"})
 def sign_flipped(panel: Panel, seed: int) -> Panel:
     """`panel` with the returns of each day turned round the market's, or not, by one coin for all names.
 
-    With m the mean log return of a day over its names and s the day's coin, +1 or -1, a log return x becomes
-    ``m + s * (x - m)``: the market, every name's distance from it and the covariance of these distances stay, and
-    nothing known before a day says its coin. A move across missing rows gets the coin of the day that ends it. On
+    With m the mean log return of a day over its names, d what a name's log return has beyond it, and s the day's
+    coin, +1 or -1, the log return becomes ``m + s * d - log(cosh(d))``: the market, every name's distance from it
+    and the covariance of these distances stay, nothing known before a day says its coin, and the last part (half of
+    d squared) takes what a symmetric log return would earn by being volatile, so that every name is expected
+    to earn just the market's simple return. A move across missing rows gets the coin of the day that ends it. On
     a turned day the bar is mirrored: as far as high lay above both open and close, low then lies below them.
 
     `dollar_volume` and fields that are no prices are carried on; `volume` is that value at the new price.
@@ -45,27 +47,36 @@ def sign_flipped(panel: Panel, seed: int) -> Panel:
     """
     close = _closes(panel)
     coins = np.where(make_rng(seed, "nulls", "coins").random(close.shape[0]) < 0.5, -1.0, 1.0)[:, None]
-    moves, days = _moves(close), _market(close)
-    new = _compounded(close, days + coins * (moves - days))
+    days = _market(close)
+    beyond = _moves(close) - days
+    new = _compounded(close, days + coins * beyond - np.log(np.cosh(beyond)))
 
     start = np.log(panel.fields.get("open", close) / close)
     middle = _row_means(start)
     turned = middle + coins * (start - middle)
-    fields = {"close": new, "open": new * np.exp(turned)}
     up, down = (np.where(coins > 0, *pair) for pair in _wicks(panel, close))
-    fields["high"] = np.exp(np.fmax(turned, 0.0) + up) * new
-    fields["low"] = np.exp(np.fmin(turned, 0.0) - down) * new
+    fields = {
+        "close": new,
+        "open": new * np.exp(turned),
+        "high": new * np.exp(np.fmax(turned, 0.0) + up),
+        "low": new * np.exp(np.fmin(turned, 0.0) - down),
+    }
     if "volume" in panel.fields:
         fields["volume"] = panel["volume"] * close / new
-    return _remade(panel, fields, np.arange(close.shape[0]), "flipped", "the signs of returns were drawn anew each day")
+    same = np.arange(close.shape[0])
+    return _remade(panel, fields, same, "flipped", "the signs of returns were drawn anew each day")
 
 
 def dates_permuted(panel: Panel, seed: int) -> Panel:
     """`panel` with its dates after the first in another order, the same for all names and fields, without drift.
 
-    Each name's mean simple return is taken off, so that no name is expected to rise or fall. A day's cross-section
-    stays whole: returns, volumes, the shape of the bar, what is missing and who is a member. What is lost is
-    every order in time, and with it the bursts of volatility.
+    A day's cross-section stays whole: returns, volumes, the shape of the bar, what is missing and who is a member.
+    What is lost is every order in time, and with it the bursts of volatility.
+
+    From each return its name's mean over the days that are still to come, its own included, is taken off. That mean
+    is what can be expected of the next day when the earlier ones are known, so nothing is left to expect. (The mean
+    over all days would not do: names that were high so far would have to be low for the rest, and momentum
+    over a year would have a t-value of -3.)
 
     Args:
         panel: with `close`. A return across missing rows has no day of its own and counts as 0.
@@ -80,21 +91,20 @@ def dates_permuted(panel: Panel, seed: int) -> Panel:
     order = np.r_[0, 1 + make_rng(seed, "nulls", "dates").permutation(close.shape[0] - 1)]
     returns = np.full_like(close, np.nan)
     returns[1:] = close[1:] / close[:-1] - 1
-    returns = (returns - _row_means(returns.T).T)[order]
+    returns = returns[order]
+    returns -= _means_to_come(returns)
     if np.nanmin(returns) <= -1:
         raise DataInvalid("a return less its name's mean must stay above -100 %; take such a name out of the panel")
     old = close[order]
-    first = _first(close)
-    known = np.isfinite(old)
-    moves = np.where(known, np.nan_to_num(np.log1p(returns)), np.nan)
-    new = np.where(known, first * np.exp(np.nancumsum(moves, axis=0)), np.nan)
+    moves = np.where(np.isfinite(old), np.nan_to_num(np.log1p(returns)), np.nan)
+    new = np.where(np.isfinite(old), _first(close) * np.exp(np.nancumsum(moves, axis=0)), np.nan)
 
     fields = {name: panel[name][order] / old * new for name in ("open", "high", "low") if name in panel.fields}
     fields["close"] = new
     if "volume" in panel.fields:
         fields["volume"] = panel["volume"][order] * old / new
     return _remade(
-        panel, fields, order, "permuted", "the dates were put in another order, every name's mean return is 0"
+        panel, fields, order, "permuted", "the dates were put in another order and every drift was taken off"
     )
 
 
@@ -152,6 +162,14 @@ def _wicks(panel: Panel, close: Array) -> tuple[tuple[Array, Array], tuple[Array
     above = np.log(panel.fields.get("high", np.fmax(start, close)) / np.fmax(start, close))
     below = np.log(np.fmin(start, close) / panel.fields.get("low", np.fmin(start, close)))
     return (above, below), (below, above)
+
+
+def _means_to_come(values: Array) -> Array:
+    """Means of the finite values of each column from each row on [T, N]; NaN where there are none."""
+    known = np.isfinite(values)
+    totals = np.cumsum(np.where(known, values, 0.0)[::-1], axis=0)[::-1]
+    counts = np.cumsum(known[::-1], axis=0)[::-1]
+    return np.where(counts > 0, totals / np.maximum(counts, 1), np.nan)
 
 
 def _row_means(values: Array) -> Array:
