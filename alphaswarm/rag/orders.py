@@ -43,7 +43,7 @@ CORPORA: Mapping[str, Corpus] = MappingProxyType(
             ),
             Corpus(
                 "backtest_summaries",
-                "one backtest of an expression, with its metrics",
+                "one backtest of an expression, the pool, a weights file or a baseline, with its metrics",
                 "the last date that the backtest traded or marked",
             ),
             Corpus(

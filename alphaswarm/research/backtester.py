@@ -33,6 +33,7 @@ __all__ = ["Backtester"]
 # Raised when what a backtest means changes, so that older records are not taken for newer ones.
 FORMAT = 2
 POSITIONS_KEPT = 12
+UNCOUNTED = "a weights file names no expression: this look at the window is in no count of trials"
 PEEKING = frozenset({"backtrader_coo", "cheat_on_close"})
 
 Array = NDArray[np.float64]
@@ -212,7 +213,7 @@ class Backtester:
             weights=lambda: found.weights,
             identity={"weights": found.digest},
             provenance={"panel": opened.panel.digest, "weights": found.digest},
-            warnings=self._cautions(opened),
+            warnings=[*self._cautions(opened), UNCOUNTED],
         )
 
     def _cautions(self, opened: OpenPanel) -> list[str]:

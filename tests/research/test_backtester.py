@@ -214,6 +214,7 @@ def test_a_file_of_an_expressions_weights_gives_its_equity(workspace: Workspace,
     assert record.equity == theirs.equity
     assert record.metrics == theirs.metrics
     assert (record.kind, record.title, record.trial) == ("weights", "weights of w.csv", None)
+    assert "in no count of trials" in record.warnings[-1]
     assert record.id != theirs.id
     assert ask(workspace, "weights", str(path), engine=EventEngine()).fills > 0
     assert workspace.trials_total("small") == 1, "the expression's alone"

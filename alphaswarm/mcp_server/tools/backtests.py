@@ -12,10 +12,11 @@ from pydantic import BaseModel, Field
 from alphaswarm.core.errors import ExpressionError, FieldNotFound, UnknownName
 from alphaswarm.core.summary import canonical_json
 from alphaswarm.mcp_server.desk import Desk
+from alphaswarm.mcp_server.paging import cut
 from alphaswarm.mcp_server.tools.alphas import Expression, FillName, Plain
 from alphaswarm.mcp_server.tools.base import NUMBER, tool
 from alphaswarm.mcp_server.tools.catalog import PanelName, known_panel
-from alphaswarm.research.backtest_compare import BacktestComparison, compare_backtests
+from alphaswarm.research.backtest_compare import BacktestComparison, ComparedBacktest, compare_backtests
 from alphaswarm.research.backtest_setup import BacktestRequest, engine_for, request_for
 from alphaswarm.research.trial import TrialWindow
 
@@ -28,6 +29,7 @@ __all__ = ["BacktestAnswer", "BacktestView"]
 MAX_WAIT = 25.0
 MOST_LISTED = 50
 MAX_NAME = 120
+COMPARED = ("sharpe", "ann_return", "volatility", "max_drawdown", "hit_rate", "turnover", "cost", "gross", "net")
 # Points of a curve that show its shape; every row is a call with `limit`, or the resource, away.
 CURVE = 60
 MAX_ROWS = 150
@@ -37,7 +39,7 @@ CostBp = Annotated[float, Field(ge=0, le=1000, description="cost of one trade in
 EngineName = Annotated[Literal["vector", "event"], Field(description="what trades")]
 ModeName = Annotated[
     Literal["next_open", "close_to_close", "backtrader", "backtrader_coo", "cheat_on_close"],
-    Field(description="of engine event; next_open, or close_to_close on a panel without open, if absent"),
+    Field(description="of engine event; its own choice if absent"),
 ]
 BaselineName = Literal["equal_weight", "buy_and_hold", "inverse_volatility", "minimum_variance", "random_weights"]
 
@@ -45,7 +47,7 @@ BaselineName = Literal["equal_weight", "buy_and_hold", "inverse_volatility", "mi
 class BacktestView(BaseModel):
     """A backtest on the search window. Its curve is thinned; `rows` says to how many rows it belongs."""
 
-    kind: str = Field(description="whose weights: expression, pool, weights (of a file) or baseline")
+    kind: str = Field(description="expression, pool, weights or baseline")
     name: str
     trial: str | None = Field(description="id of the trial of the same expression, panel, horizon and fill")
     expression: str
@@ -57,9 +59,9 @@ class BacktestView(BaseModel):
     fill: str
     cost_bp: float | None
     engine: str
-    words: str = Field(description="how it was held and traded")
-    fills: int = Field(description="orders filled, by the event engine")
-    decisions_digest: str = Field(description="of the log of daily target weights")
+    words: str
+    fills: int
+    decisions_digest: str
     metrics: dict[str, float | None]
     rows: int
     dates: list[str]
@@ -89,6 +91,7 @@ class BacktestList(BaseModel):
     """Stored backtests, the newest first."""
 
     backtests: list[Listed]
+    note: str = Field(description="how to get the others; empty when none are left")
 
 
 class BacktestAnswer(BaseModel):
@@ -162,14 +165,16 @@ async def listing(
     context: Context,
     panel: PanelName = None,
     limit: Annotated[int, Field(ge=1, le=MOST_LISTED, description="how many"), NUMBER] = 20,
+    offset: Annotated[int, Field(ge=0, description="how many to leave out at the start"), NUMBER] = 0,
 ) -> BacktestList:
     """Ids and figures."""
 
     def work(workspace: Workspace) -> list[BacktestRecord]:
-        return workspace.backtests(None if panel is None else known_panel(workspace, panel), limit)
+        return workspace.backtests(None if panel is None else known_panel(workspace, panel), None)
 
     records = await desk.run(work, context, lane="read")
-    return BacktestList(backtests=[_listed(record) for record in records])
+    kept, note = cut([_listed(record) for record in records], limit, offset)
+    return BacktestList(backtests=kept, note=note)
 
 
 @tool(
@@ -181,14 +186,14 @@ async def listing(
 async def compare(
     desk: Desk,
     context: Context,
-    backtests: Annotated[list[Expression], Field(description="ids or formulas", min_length=1, max_length=10)],
+    backtests: Annotated[list[Expression], Field(description="ids or formulas", min_length=1, max_length=8)],
     panel: PanelName = None,
     horizon: HoldDays = 5,
     cost_bp: CostBp = 5,
     engine: EngineName = "vector",
     mode: ModeName | None = None,
     fill: FillName | None = None,
-    baselines: Annotated[list[BaselineName], Field(description="held beside them", max_length=5)] = [],  # noqa: B006
+    baselines: Annotated[list[BaselineName], Field(description="held beside them", max_length=4)] = [],  # noqa: B006
 ) -> BacktestComparison:
     """Figures and correlations."""
 
@@ -205,15 +210,42 @@ async def compare(
         asked = [request_for(None, on, trader, baseline=name) for name in baselines]
         return compare_backtests(records + [workspace.run_backtest(request) for request in asked])
 
-    return await desk.run(work, context, lane="work")
+    found = await desk.run(work, context, lane="work")
+    return found.model_copy(
+        update={
+            "backtests": [_shorter(one) for one in found.backtests],
+            "correlations": [[_rounded(value) for value in row] for row in found.correlations],
+        }
+    )
 
 
 def _listed(record: BacktestRecord) -> Listed:
-    figures: dict[str, Any] = {
-        name: record.metrics.get(name) for name in ("sharpe", "ann_return", "max_drawdown", "turnover")
+    return Listed(
+        id=record.id,
+        kind=record.kind,
+        name=record.title[:MAX_NAME],
+        panel=record.panel,
+        engine=record.engine,
+        horizon=record.horizon,
+        cost_bp=record.cost_bp,
+        **{name: _rounded(record.metrics.get(name)) for name in ("sharpe", "ann_return", "max_drawdown", "turnover")},
+    )
+
+
+def _shorter(one: ComparedBacktest) -> ComparedBacktest:
+    """What fits beside ten others into one answer."""
+    kept = {
+        "name": one.name[:MAX_NAME],
+        "words": one.words[:MAX_NAME],
+        "metrics": {name: _rounded(one.metrics.get(name)) for name in COMPARED},
+        "alpha": _rounded(one.alpha),
+        "beta": _rounded(one.beta),
     }
-    known: dict[str, Any] = record.model_dump(include=Listed.model_fields.keys() - {"name"})
-    return Listed(name=record.title[:MAX_NAME], **known, **figures)
+    return one.model_copy(update=kept)
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 5)
 
 
 def _key(workspace: Workspace, expression: str, panel: str | None, how: dict[str, Any]) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from mcp import Client
 
+from alphaswarm.backtest.baselines import BASELINES
 from alphaswarm.mcp_server.security import REFUSAL_KEY
 from alphaswarm.mcp_server.server import create_server
 from alphaswarm.mcp_server.tools import backtests
@@ -120,3 +121,63 @@ def test_a_refused_formula_is_refused_here_too_and_counted(ask: Callable[..., An
         assert answer.is_error
         assert answer.meta[REFUSAL_KEY]["column"] >= 1
     assert workspace.trials_total("small") == 3
+
+
+def test_engine_mode_cost_and_fill_are_its_own(ask: Callable[..., Any], workspace: Workspace) -> None:
+    ways = [
+        {},
+        {"engine": "event"},
+        {"engine": "event", "mode": "close_to_close"},
+        {"engine": "event", "mode": "close_to_close", "cost_bp": 1},
+        {"cost_bp": 1, "fill": "close_t1"},
+    ]
+    answers = [ask("data_backtests_start", expression=FORMULA, panel="small", **how).structured_content for how in ways]
+    assert all(answer["status"] == "done" for answer in answers)
+    for answer in answers:
+        record = workspace.backtest_record(answer["id"])
+        assert record.id == answer["id"], "the key that was told before is that of the record"
+        assert answer["result"]["metrics"] == record.metrics
+        assert answer["result"]["decisions_digest"] == record.decisions_digest
+    assert answers[2]["result"]["fills"] > 0
+    assert len({answer["id"] for answer in answers[2:]} | {answers[0]["id"]}) == 4
+    for wrong in ({"mode": "next_open"}, {"engine": "event", "fill": "close_t1"}, {"engine": "warp"}):
+        assert ask("data_backtests_start", expression=FORMULA, panel="small", **wrong).is_error
+
+
+def test_stored_ones_are_listed_the_newest_first(ask: Callable[..., Any]) -> None:
+    assert ask("data_backtests_list").structured_content == {"backtests": [], "note": ""}
+    first = ask("data_backtests_start", expression=FORMULA, panel="small").structured_content
+    (listed,) = ask("data_backtests_list", panel="small").structured_content["backtests"]
+    assert (listed["id"], listed["name"]) == (first["id"], FORMULA)
+    assert listed["sharpe"] == pytest.approx(first["result"]["metrics"]["sharpe"], abs=1e-5)
+    ask("data_backtests_start", expression="close", panel="small")
+    assert len(ask("data_backtests_list").structured_content["backtests"]) == 2
+    one = ask("data_backtests_list", limit=1).structured_content
+    assert len(one["backtests"]) == 1
+    assert "offset" in one["note"]
+
+
+def test_ids_formulas_and_baselines_are_compared(ask: Callable[..., Any], workspace: Workspace) -> None:
+    first = ask("data_backtests_start", expression=FORMULA, panel="small").structured_content
+    answer = ask(
+        "data_backtests_compare",
+        backtests=[first["id"][:10], "cs_rank(volume)"],
+        panel="small",
+        baselines=["equal_weight", "buy_and_hold"],
+    )
+    found = answer.structured_content
+    assert [one["kind"] for one in found["backtests"]] == ["expression", "expression", "baseline", "baseline"]
+    assert found["benchmark"] == found["backtests"][2]["id"]
+    assert found["correlations"][0][0] == pytest.approx(1.0)
+    assert workspace.trials_total("small") == 2
+    assert len(answer.content[0].text.encode()) < 8_000
+    alone = ask("data_backtests_compare", backtests=[first["id"]])
+    assert alone.is_error
+    assert "2 to 20" in alone.content[0].text
+
+
+def test_the_answer_of_the_most_that_can_be_compared_fits(ask: Callable[..., Any]) -> None:
+    formulas = [f"ts_mean(returns, {days})" for days in range(2, 10)]
+    answer = ask("data_backtests_compare", backtests=formulas, panel="small", baselines=list(BASELINES)[:4])
+    assert len(answer.structured_content["backtests"]) == 12
+    assert len(answer.content[0].text.encode()) < 8_000
