@@ -273,13 +273,20 @@ class _Account:
             costs=paid,
             gross=gross,
             net=net,
-            positions=self._positions[:, : self._row + 1].copy() if self._positions.size else None,
+            positions=self._kept(),
             missing_returns=self._counts[:, 0].copy(),
             untraded=self._counts[:, 1].copy(),
             periods=self._periods,
             setup=setup,
             capital=engine.capital,
         )
+
+    def _kept(self) -> Array | None:
+        """Positions up to here; a copy, unless no day is left that could change them."""
+        if not self._positions.size:
+            return None
+        rows = self._positions[:, : self._row + 1]
+        return rows if rows.shape == self._positions.shape else rows.copy()
 
     def _advance_compiled(self, weights: Array, base: int, count: int, rate: float) -> None:
         engine, market = self._engine, self.market

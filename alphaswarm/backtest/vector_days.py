@@ -2,7 +2,9 @@
 
 The account is `held` [N], the value in each name, and its cash. A day is: positions earn the first part
 of the day's return, the decision of the row before is filled, positions earn the rest. Days on which
-every name has a return and a price take a short path, whose sums may be added in any order.
+every name has a return and a price take a short path, whose sums may be added in any order. From one such day to the
+next, an account that is brought to its targets at each close needs no list of its positions: they are the last
+targets, times what they were a fraction of.
 """
 
 from __future__ import annotations
@@ -57,6 +59,39 @@ def _fill_all(held: Array, target: Array, value: float) -> tuple[float, float]:
         gross += np.float64(abs(goal))
         held[i] = goal
     return traded, gross
+
+
+@_sum
+def _earned(last: Array, returns: Array, target: Array) -> tuple[float, float]:
+    """What positions `last` [N] earn, and the sum of `target` [N]."""
+    earned = 0.0
+    net = 0.0
+    for i in range(last.size):
+        earned += np.float64(last[i] * returns[i])
+        net += np.float64(target[i])
+    return earned, net
+
+
+@_sum
+def _refill(last: Array, returns: Array, target: Array, unit: float, value: float) -> tuple[float, float]:
+    """`_fill_all` of positions that were `last` times `unit` [N] before they earned; gross in fractions of `value`."""
+    traded = 0.0
+    gross = 0.0
+    before = last.dtype.type(unit)
+    after = last.dtype.type(value)
+    for i in range(last.size):
+        held = (last[i] + last[i] * returns[i]) * before
+        traded += np.float64(abs(target[i] * after - held))
+        gross += np.float64(abs(target[i]))
+    return traded, gross
+
+
+@_sum
+def _spread(held: Array, target: Array, unit: float) -> None:
+    """Write down positions [N]."""
+    scale = held.dtype.type(unit)
+    for i in range(held.size):
+        held[i] = target[i] * scale
 
 
 @_sum
@@ -168,60 +203,172 @@ def batch(
     Returns:
         (strategy, row) of the first row of weights that is neither finite nor NaN throughout; (-1, -1).
     """
-    strategies, _, names = weights.shape
-    free = np.empty(0)
+    strategies = weights.shape[0]
+    # value of which the last row of targets are fractions, where they are all that is held; 0: see `held`
+    unit, nets = np.zeros(strategies), np.zeros(strategies)
     for start in range(first, first + count, BLOCK):
+        stop = min(first + count, start + BLOCK)
         for s in range(strategies):
-            for r in range(start, min(first + count, start + BLOCK)):
-                t = r + 1
-                if daily[s, EQUITY, r] <= 0.0:
-                    daily[s, EQUITY, t] = daily[s, EQUITY, r]
-                    continue
-                money = cash[s] * (1.0 + interest)
-                clean = whole[t]
-                if clean:
-                    invested = _grow(held[s], before[t])
-                else:
-                    counts[s, 0] += moved(held[s], before[t])
-                    invested = _total(held[s])
-                value = money + invested
-                traded = 0.0
-                paid = 0.0
-                gross = -1.0
-                net = _total(weights[s, r - base]) if r % every == 0 else np.nan
-                if r % every == 0 and not np.isfinite(net) and not _all_nan(weights[s, r - base]):
-                    return s, r
-                if np.isfinite(net) and value > 0.0:
-                    if clean and band == 0.0 and tradable.shape[0] == 0:
-                        traded, gross = _fill_all(held[s], weights[s, r - base], value)
-                        bought = net * value - invested
-                        invested = net * value
-                    else:
-                        can = tradable[t] if tradable.shape[0] else np.isfinite(before[t])
-                        bought, traded, refused = filled(held[s], weights[s, r - base], can, free, value, band)
-                        counts[s, 1] += refused
-                        invested = _total(held[s])
-                    paid = rate * traded
-                    money -= bought + paid
-                cash[s] = money
-                if after.shape[0]:
-                    gross = -1.0
-                    if np.isfinite(_total(after[t])):
-                        invested = _grow(held[s], after[t])
-                    else:
-                        counts[s, 0] += moved(held[s], after[t])
-                        invested = _total(held[s])
-                equity = money + invested
-                daily[s, EQUITY, t] = equity
-                daily[s, TURNOVER, t] = traded / value if value > 0.0 else 0.0
-                daily[s, PAID, t] = paid
-                if equity > 0.0:
-                    daily[s, GROSS, t] = (_gross(held[s]) if gross < 0.0 else gross) / equity
-                    daily[s, NET, t] = invested / equity
-                    if positions.shape[0]:
-                        for i in range(names):
-                            positions[s, t, i] = held[s, i] / equity
+            kept = positions[s] if positions.shape[0] else np.empty((0, 0), positions.dtype)
+            wrong, unit[s], nets[s] = _rows(
+                weights[s],
+                base,
+                start,
+                stop,
+                before,
+                whole,
+                after,
+                tradable,
+                every,
+                rate,
+                interest,
+                band,
+                unit[s],
+                nets[s],
+                held[s],
+                cash[s : s + 1],
+                daily[s],
+                counts[s],
+                kept,
+            )
+            if wrong >= 0:
+                return s, wrong
+    for s in range(strategies):
+        if unit[s] > 0.0:
+            _spread(held[s], weights[s, first + count - 1 - base], unit[s])
     return -1, -1
+
+
+@jit
+def _rows(
+    weights: Array,
+    base: int,
+    start: int,
+    stop: int,
+    before: Array,
+    whole: NDArray[np.bool_],
+    after: Array,
+    tradable: NDArray[np.bool_],
+    every: int,
+    rate: float,
+    interest: float,
+    band: float,
+    unit: float,
+    last_net: float,
+    held: Array,
+    cash: Array,
+    daily: Array,
+    counts: NDArray[np.int64],
+    positions: Array,
+) -> tuple[int, float, float]:
+    """`batch` of one strategy from row `start` to before `stop`.
+
+    `held` holds where `unit` is 0; above, positions are the targets of the row before times `unit`, and the sum of
+    these targets is `last_net`. Both are returned after the row that is wrong, or -1.
+    """
+    plain = band == 0.0 and tradable.shape[0] == 0
+    for r in range(start, stop):
+        t = r + 1
+        if daily[EQUITY, r] <= 0.0:
+            daily[EQUITY, t] = daily[EQUITY, r]
+            unit = 0.0
+            continue
+        target = weights[r - base]
+        decides = r % every == 0
+        money = cash[0] * (1.0 + interest)
+        steady = False
+        if unit > 0.0:
+            last = weights[r - 1 - base]
+            if decides and whole[t]:
+                earned, net = _earned(last, before[t], target)
+                invested = unit * (last_net + earned)
+                value = money + invested
+                steady = value > 0.0 and np.isfinite(net)
+            if steady:
+                traded, gross = _refill(last, before[t], target, unit, value)
+                gross *= value
+                bought = net * value - invested
+                invested = net * value
+            else:
+                _spread(held, last, unit)
+        if not steady:
+            net = _total(target) if decides else np.nan
+            if decides and not np.isfinite(net) and not _all_nan(target):
+                return r, unit, last_net
+            can = tradable[t] if tradable.shape[0] else tradable[:0, 0]
+            value, invested, bought, traded, gross, missing, refused = _day(
+                held, target, net, before[t], whole[t], can, plain, money, band
+            )
+            counts[0] += missing
+            counts[1] += refused
+        paid = rate * traded
+        money -= bought + paid
+        cash[0] = money
+        again = plain and whole[t] and np.isfinite(net) and value > 0.0 and after.shape[0] == 0
+        unit, last_net = value if again else 0.0, net
+        if after.shape[0]:
+            gross = -1.0
+            invested, missing = _earn(held, after[t])
+            counts[0] += missing
+        equity = money + invested
+        daily[EQUITY, t] = equity
+        daily[TURNOVER, t] = traded / value if value > 0.0 else 0.0
+        daily[PAID, t] = paid
+        if equity > 0.0:
+            daily[GROSS, t] = (_gross(held) if gross < 0.0 else gross) / equity
+            daily[NET, t] = invested / equity
+            if positions.shape[0] and again:
+                _spread(positions[t], target, value / equity)
+            elif positions.shape[0]:
+                _spread(positions[t], held, 1.0 / equity)
+    return -1, unit, last_net
+
+
+@jit
+def _earn(held: Array, growth: Array) -> tuple[float, int]:
+    """Let positions [N] earn one part's returns: their value, and how many returns were missing."""
+    if np.isfinite(_total(growth)):
+        return _grow(held, growth), 0
+    missing = moved(held, growth)
+    return _total(held), missing
+
+
+@jit
+def _day(
+    held: Array,
+    target: Array,
+    net: float,
+    growth: Array,
+    whole: bool,
+    tradable: NDArray[np.bool_],
+    plain: bool,
+    money: float,
+    band: float,
+) -> tuple[float, float, float, float, float, int, int]:
+    """A day of positions [N] up to its fill; a `net` of the targets that is not finite decides nothing.
+
+    Returns:
+        Equity before the fill, value in positions after it, net bought, traded on both sides, gross (-1: not known),
+        returns that were missing, orders that were not carried out.
+    """
+    missing = refused = 0
+    bought = traded = 0.0
+    gross = -1.0
+    if whole:
+        invested = _grow(held, growth)
+    else:
+        invested, missing = _earn(held, growth)
+    value = money + invested
+    if np.isfinite(net) and value > 0.0:
+        if whole and plain:
+            traded, gross = _fill_all(held, target, value)
+            bought = net * value - invested
+            invested = net * value
+        else:
+            can = tradable if tradable.size else np.isfinite(growth)
+            bought, traded, refused = filled(held, target, can, np.empty(0), value, band)
+            invested = _total(held)
+    return value, invested, bought, traded, gross, missing, refused
 
 
 @jit
