@@ -90,7 +90,7 @@ def faults(tree: ast.AST, path: Path) -> list[str]:
     found: list[tuple[int, str]] = []
     for node in ast.walk(tree):
         new: list[str] = []
-        if isinstance(node, ast.Assert):
+        if isinstance(node, ast.Assert) and path.relative_to(ROOT).parts[0] != "testing":  # those are tests
             new = ["assert as a check"]
         elif isinstance(node, ast.Call):
             new = [fault for fault in call_faults(node) if path != PROGRAMS or fault != "exec"]
