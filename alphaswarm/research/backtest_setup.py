@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from alphaswarm.core import AlphaSwarmError, Panel, Reason, SpecInvalid, load_spec, resolve_class
 from alphaswarm.core.errors import near
-from alphaswarm.data.table import SUFFIXES
 
 if TYPE_CHECKING:
     from alphaswarm.backtest import BaseBacktestEngine, Fill
@@ -234,6 +233,8 @@ def request_for(
             "a backtest needs an expression, pool, a weights file, a spec or a baseline, got none",
             Reason.ARGUMENT_INVALID,
         )
+    from alphaswarm.data.table import SUFFIXES
+
     if source == "pool":
         return BacktestRequest("pool", "", panel, engine, horizon)
     if source.lower().endswith(SUFFIXES):  # no expression ends so

@@ -23,7 +23,6 @@ from alphaswarm.research.panels import OpenPanel, Panels
 from alphaswarm.research.pool import Pool
 from alphaswarm.research.remembered import backtest_document
 from alphaswarm.research.trial import Trial, TrialWindow, trial_key
-from alphaswarm.research.weights_file import read_weights
 
 if TYPE_CHECKING:
     from alphaswarm.backtest import BacktestResult, Fill
@@ -206,6 +205,8 @@ class Backtester:
         )
 
     def _of_file(self, request: BacktestRequest, opened: OpenPanel) -> _Held:
+        from alphaswarm.research.weights_file import read_weights
+
         found = read_weights(Path(request.text), opened.seen, self._rows(opened))
         return _Held(
             name=kept_text("the name of a weights file", f"weights of {found.name}"),
