@@ -9,6 +9,7 @@ the same K, and completes the same verdict.
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -150,7 +151,10 @@ class Judge:
         found = []
         for draft in drafts:
             finalist = sent.get(finalist_key(opened.lineage, number, draft.entry))
-            found.append(self._verdict(case, draft) if finalist is None else self._settled(opened, finalist))
+            if finalist is None or not _is_of(finalist, draft):
+                found.append(self._verdict(case, draft if finalist is None else _namesake(draft, finalist)))
+            else:
+                found.append(self._settled(opened, finalist))
         return self._keep(drafts, found, run)
 
     def of_run(self, run: str) -> list[Verdict]:
@@ -207,6 +211,11 @@ class Judge:
         from alphaswarm.evaluation.gates import distinct_gate
         from alphaswarm.evaluation.pool import decorrelate
 
+        keys = [finalist_key(case.opened.lineage, case.number, draft.entry) for draft in drafts]
+        sent = self._finalists.find(keys)
+        drafts = [
+            _namesake(draft, sent[key]) if key in sent else draft for draft, key in zip(drafts, keys, strict=True)
+        ]
         passed = sorted((draft for draft in drafts if draft.status is None), key=lambda draft: draft.trial.digest)
         results = [self._neutral(case.opened, draft.trial) for draft in passed]
         found = decorrelate(results, [_strength(draft) for draft in passed])
@@ -381,9 +390,30 @@ def _worded(verdict: Verdict, opened: OpenPanel, status: Status, gates: Sequence
     )
 
 
-def _strength(draft: _Draft) -> float:
+def _evidence(draft: _Draft) -> float:
     gate = next(gate for gate in draft.gates if gate.name == "evidence")
-    return abs(gate.value or 0.0)
+    return gate.value or 0.0
+
+
+def _strength(draft: _Draft) -> float:
+    return abs(_evidence(draft))
+
+
+def _is_of(finalist: Finalist, draft: _Draft) -> bool:
+    """Whether a finalist of the same expression was measured on the same values: a field can hold others elsewhere."""
+    before = next(gate["value"] for gate in finalist.body["gates"] if gate["name"] == "evidence")
+    return math.isclose(before, _evidence(draft), rel_tol=1e-6, abs_tol=1e-6)
+
+
+def _namesake(draft: _Draft, finalist: Finalist) -> _Draft:
+    """`draft`, which is not sent if the finalist of the same expression had other values: it can't take its place."""
+    from alphaswarm.evaluation.gates import distinct_gate
+
+    if draft.status is not None or _is_of(finalist, draft):
+        return draft
+    why = f"on panel {finalist.body['panel']} this expression was sent before, of other values; name its fields anew"
+    gate = distinct_gate(None, None, kept=False).model_copy(update={"reason": why})
+    return replace(draft, gates=(*draft.gates, gate), status="redundant")
 
 
 def _fill(trial: Trial) -> Fill:

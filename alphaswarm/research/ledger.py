@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from sqlalchemy import Connection, RowMapping, func, select
+from sqlalchemy import Connection, RowMapping, case, func, select
 
 from alphaswarm.core import Clock, Store, UnknownName, canonical_json
 from alphaswarm.research.daily import Daily
@@ -19,6 +19,8 @@ from alphaswarm.research.trial import Trial
 __all__ = ["Ledger", "Note", "insert_once"]
 
 SHORTEST_PREFIX = 4
+# Results are one where their t-values agree to a millionth: the order of a copy's columns moves the last bits.
+SAME_RESULT = 1e6
 Order = Literal["strongest", "proposed"]
 
 
@@ -91,10 +93,15 @@ class Ledger:
         return Trial.of(row, self.said(connection, row["id"], run), trials_total=total, known=known)
 
     def count(self, connection: Connection, lineage: str) -> int:
-        """N: distinct (digest, horizon, fill) ever tried on any panel of the lineage."""
+        """N: distinct (digest, horizon, fill) ever tried on any panel of the lineage, once for each result they had.
+
+        A copy of the data gives the same RankIC, and is no new look; other values of a field of the same name are one.
+        """
         here = trials.c.panel.in_(names_of(connection, lineage))
-        seen = select(trials.c.digest, trials.c.horizon, trials.c.fill).where(here).distinct()
-        return int(connection.execute(select(func.count()).select_from(seen.subquery())).scalar_one())
+        asked = (trials.c.digest, trials.c.horizon, trials.c.fill)
+        results = func.count(func.round(trials.c.rank_ic_t * SAME_RESULT).distinct())  # what has none counts below
+        times = select(case((results > 1, results), else_=1).label("times")).where(here).group_by(*asked).subquery()
+        return int(connection.execute(select(func.coalesce(func.sum(times.c.times), 0))).scalar_one())
 
     def relatives(self, panel: str, lineage: str) -> list[str]:
         """The other names of the lineage under which something was tried; it is in N too."""

@@ -134,16 +134,16 @@ class Lineages:
             return sorted(names)
 
     def seen_elsewhere(self, lineage: str, cells: Cells) -> str | None:
-        """Another lineage in whose search window most of `cells` were seen, if there is one."""
+        """The other lineage in whose search window the most of `cells` were seen, if most were seen in such windows."""
+        seen: dict[str, list[Cells]] = {}
         with self._store.read() as connection:
             for other, held in _known(connection).items():
                 fixed = _windows(connection, other)
-                if other == lineage or fixed is None:
-                    continue
-                seen = [part.between(fixed.search.start, fixed.search.end) for part in held]
-                if cells.share_in(seen) > MOST:
-                    return other
-        return None
+                if other != lineage and fixed is not None:
+                    seen[other] = [part.between(fixed.search.start, fixed.search.end) for part in held]
+        if cells.share_in(part for parts in seen.values() for part in parts) <= MOST:
+            return None
+        return max(seen, key=lambda other: cells.share_in(seen[other]))
 
     def _decide(self, connection: Connection, name: str, cells: Cells) -> str:
         shares = {lineage: cells.share_in(held) for lineage, held in _known(connection).items()}

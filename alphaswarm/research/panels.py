@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alphaswarm.core import Clock, EvidenceInvalid, Panel, Store
-from alphaswarm.research.lineage import Lineages
+from alphaswarm.research.lineage import Cells, Lineages
 from alphaswarm.research.selections import Selections
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ class Panels:
         """Measures on a selection window. For the judge alone: of what it finds only pass or fail may leave.
 
         Raises:
-            EvidenceInvalid: no such window here, or it holds no label of this horizon after its embargo.
+            EvidenceInvalid: no such window here, it holds no label of this horizon after its embargo, or it was seen.
         """
         every = self._sealed(opened).all(opened.lineage)
         if not 1 <= number <= len(every):
@@ -115,7 +115,7 @@ class Panels:
         """Measures on the vault. For the release of a pool alone, which is logged first.
 
         Raises:
-            EvidenceInvalid: the vault holds no label of this horizon after its embargo.
+            EvidenceInvalid: the vault holds no label of this horizon after its embargo, or was seen.
         """
         self._sealed(opened)
         return self._judging(opened, opened.windows.vault.after_embargo(opened.panel.dates), horizon, fill)
@@ -155,8 +155,16 @@ class Panels:
         return self.selections
 
     def _judging(self, opened: OpenPanel, window: Window, horizon: int, fill: Fill) -> Evaluator:
+        """What measures on a later window, unless most of it was seen as the search window of other panels."""
         from alphaswarm.evaluation import Evaluator
 
+        cells = Cells.of(opened.panel).between(window.start, window.end)
+        seen = self.lineages.seen_elsewhere(opened.lineage, cells)
+        if seen is not None:
+            raise EvidenceInvalid(
+                f"the rows of panel {opened.name!r} from {window.start} to {window.end} lie in the search window of "
+                f"panel {seen!r}: they were seen, and can't judge anything any more"
+            )
         known = opened.panel.head(window.rows(opened.panel.dates).stop)
         return Evaluator(known, window, horizon=horizon, fill=fill, exposures=self._exposed(opened, known))
 

@@ -121,6 +121,34 @@ def test_another_name_of_the_data_has_no_other_verdict(project: Workspace, home:
     assert project.verdict(trial.id) == first
 
 
+def test_other_values_under_the_same_name_do_not_take_a_verdict(project: Workspace, home: Path) -> None:
+    truth = Catalog(home).open("truth")
+    past = np.cumsum(np.nan_to_num(truth["returns"]), axis=0)
+    past[5:] -= past[:-5].copy()
+    near = -past + 0.01 * np.random.default_rng(3).standard_normal(past.shape)
+    for name, signal in (("one", -past), ("two", near), ("noise", np.random.default_rng(4).random(past.shape))):
+        project.catalog.add(name, changed(truth, {"signal": signal}))
+    assert project.submit("signal", panel="one", horizon=1).status == "confirmed"
+    assert project.submit("signal", panel="noise", horizon=1).status in ("rejected", "withheld")
+    verdict = project.submit("signal", panel="two", horizon=1)
+    assert (verdict.status, verdict.k, verdict.panel, verdict.tradable) == ("redundant", None, "two", False)
+    assert "on panel one this expression was sent before, of other values" in verdict.words
+    assert project.window_state("one")["selections"][0]["finalists"] == 1
+    assert project.submit("signal", panel="one", horizon=1).status == "confirmed"
+
+
+def test_what_was_seen_under_another_name_judges_nothing(project: Workspace, home: Path) -> None:
+    """The last two years first: what they searched is the selection window of the whole panel."""
+    truth = Catalog(home).open("truth")
+    late = slice(550, DAYS)
+    fields = {name: values[late] for name, values in truth.fields.items()}
+    project.catalog.add("late", Panel.from_arrays(fields, truth.dates[late], truth.symbols, meta=dict(truth.meta)))
+    assert project.window_state("late")["lineage"] == "late"
+    verdict = project.submit(TRUTH, panel="truth", horizon=1)
+    assert (verdict.status, verdict.k, verdict.lineage) == ("too short", None, "truth")
+    assert "lie in the search window of panel 'late': they were seen" in verdict.words
+
+
 def test_a_leak_is_held_before_the_selection_window_is_read(project: Workspace) -> None:
     """On synthetic data any IC may be planted; on a vendor's it is an alarm."""
     held = project.submit("clue", panel="vendor", horizon=1)

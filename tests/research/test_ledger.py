@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from alphaswarm.core import ExpressionError, UnknownName
+from alphaswarm.core import ExpressionError, Panel, UnknownName
 from alphaswarm.data import Catalog
 from alphaswarm.research import Workspace
 
@@ -39,6 +39,19 @@ def test_n_ignores_the_digest_of_the_panel(workspace: Workspace) -> None:
         assert workspace._ledger.add(connection, {**row, "id": "0" * 64, "panel_digest": "1" * 64})
     assert workspace.trials_total("small") == 1
     assert len(workspace.trials(panel="small")) == 2
+
+
+def test_other_values_of_a_field_are_other_looks(workspace: Workspace, tmp_path: Path, open_workspace) -> None:
+    market, rng = workspace.panel("small"), np.random.default_rng(0)
+    catalog, signals = Catalog(tmp_path / "home"), rng.normal(size=(3, *market.shape))
+    for name, signal in zip(("first", "second", "copy"), signals[[0, 1, 1]], strict=True):
+        catalog.add(name, Panel.from_arrays({**market.fields, "signal": signal}, market.dates, market.symbols))
+    order = np.arange(market.shape[1])[::-1]
+    turned = {name: values[:, order] for name, values in (*market.fields.items(), ("signal", signals[1]))}
+    catalog.add("turned", Panel.from_arrays(turned, market.dates, np.array(market.symbols)[order]))
+    own = open_workspace("own", catalog=catalog)
+    counts = [own.evaluate("signal", panel=name).trials_total for name in ("first", "second", "copy", "turned")]
+    assert counts == [1, 2, 2, 2]
 
 
 def test_the_same_data_under_another_name_are_counted_together(

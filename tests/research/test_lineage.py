@@ -152,6 +152,17 @@ def test_rows_seen_under_another_name(settled: Lineages) -> None:
     assert settled.seen_elsewhere("first", Cells.of(panel(days=60, start=121))) is None
 
 
+def test_rows_seen_in_parts_are_seen(settled: Lineages) -> None:
+    whole = panel(days=100, names=9)
+    settled.settle("whole", whole)
+    for place in range(3):  # each holds a third of the names; days 40 to 159 are searched
+        part = panel(days=200, names=9, start=40)
+        names = list(part.symbols[3 * place : 3 * place + 3])
+        settled.settle(f"part{place}", Panel.from_arrays({"close": np.ones((200, 3))}, part.dates, names))
+        seen = settled.seen_elsewhere("whole", Cells.of(whole).between(FIRST + 60, FIRST + 79))
+        assert seen == (None, "part0", "part0")[place]
+
+
 @given(st.integers(0, 2**32 - 1))
 def test_the_share_is_that_of_sets(seed: int) -> None:
     rng = np.random.default_rng(seed)
