@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from alphaswarm.agents.state import strength
+
 __all__ = ["Critique", "criticise"]
 
 # A t-value under this is what chance gives one candidate in twenty; the floor of every hurdle is 3.
@@ -49,25 +51,26 @@ def criticise(metrics: Mapping[str, Any], earlier: Iterable[Mapping[str, Any]] =
 
 
 def _strength(metrics: Mapping[str, Any]) -> tuple[str, str] | None:
-    t = metrics.get("rank_ic_t")
+    t = strength(metrics)
     if t is None:
         why = (metrics.get("missing") or {}).get("rank_ic_t", "too few days with values")
         return f"no evidence: {why}", "use shorter windows, or fields that are there on most days"
+    of = "RankIC" if metrics.get("evidence_t") is None else "evidence"
     if abs(t) < WEAK_T:
-        return f"weak: RankIC t {t:.2f} is what chance gives", "leave this idea or change what it measures"
+        return f"weak: {of} t {t:.2f} is what chance gives", "leave this idea or change what it measures"
     if abs(t) < FLOOR_T:
         return (
-            f"not enough: RankIC t {t:.2f} is under {FLOOR_T:g}",
+            f"not enough: {of} t {t:.2f} is under {FLOOR_T:g}",
             "vary the window, or take out what it is mixed with",
         )
     return None
 
 
 def _cost(metrics: Mapping[str, Any]) -> tuple[str, str] | None:
-    turnover, breakeven, rank_ic = (metrics.get(name) for name in ("turnover", "breakeven_bp", "rank_ic"))
-    if turnover is None or breakeven is None or rank_ic is None:
+    turnover, breakeven, t = metrics.get("turnover"), metrics.get("breakeven_bp"), strength(metrics)
+    if turnover is None or breakeven is None or t is None:
         return None
-    if rank_ic < 0:  # what would be held is the negation
+    if t < 0:  # what would be held is the negation
         breakeven = -breakeven
     if breakeven >= COST_BP:
         return None
@@ -87,12 +90,16 @@ def _coverage(metrics: Mapping[str, Any]) -> tuple[str, str] | None:
 
 
 def _contradiction(metrics: Mapping[str, Any]) -> tuple[str, str] | None:
-    rank_ic, sharpe = metrics.get("rank_ic"), metrics.get("sharpe")
-    t = metrics.get("rank_ic_t")
-    if rank_ic is None or sharpe is None or t is None or abs(t) < WEAK_T or rank_ic * sharpe >= 0:
+    rank_ic, sharpe, evidence = metrics.get("rank_ic"), metrics.get("sharpe"), metrics.get("evidence")
+    t = strength(metrics)
+    if rank_ic is None or sharpe is None or t is None or abs(t) < WEAK_T:
         return None
+    if rank_ic * sharpe >= 0 and (evidence is None or evidence * rank_ic >= 0):
+        return None
+    beyond = "" if evidence is None else f", evidence {evidence:.4f}"
     return (
-        f"ranks and money disagree: RankIC {rank_ic:.4f}, Sharpe {sharpe:.2f} before costs (as low-risk factors do)",
+        f"ranks and money disagree: RankIC {rank_ic:.4f}{beyond}, Sharpe {sharpe:.2f} before costs (as low-risk "
+        "factors do)",
         "neutralise it against volatility",
     )
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, TypedDict
 
-__all__ = ["Candidate", "RunState"]
+__all__ = ["Candidate", "RunState", "strength"]
 
 
 class Candidate(TypedDict, total=False):
@@ -49,3 +50,10 @@ class RunState(TypedDict, total=False):
     advice: str
     outcome: str
     message: str
+
+
+def strength(metrics: Mapping[str, Any] | None) -> float | None:
+    """The signed t-value that a search goes by: of the evidence on residual returns, else of the RankIC."""
+    found = metrics or {}
+    t: float | None = found.get("rank_ic_t") if found.get("evidence_t") is None else found["evidence_t"]
+    return t

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from alphaswarm.agents.proposers.base import ProposalRequest
+from alphaswarm.agents.state import strength
 from alphaswarm.dsl import operators
 from alphaswarm.dsl.signature import SlotKind
 
@@ -80,8 +81,8 @@ def _signatures(with_groups: bool) -> list[str]:
 
 
 def _ranked(history: Sequence[Mapping[str, Any]]) -> tuple[list[Mapping[str, Any]], list[Mapping[str, Any]]]:
-    judged = [c for c in history if (c.get("metrics") or {}).get("rank_ic_t") is not None]
-    judged.sort(key=lambda c: (-abs(c["metrics"]["rank_ic_t"]), c["digest"]))
+    judged = [c for c in history if strength(c.get("metrics")) is not None]
+    judged.sort(key=lambda c: (-abs(strength(c["metrics"]) or 0.0), c["digest"]))
     return judged[:BEST], judged[max(BEST, len(judged) - WORST) :]
 
 
@@ -89,10 +90,9 @@ def _evidence(candidate: Mapping[str, Any]) -> str:
     metrics = candidate["metrics"]
     shown = {
         "expression": str(candidate["expression"])[:QUOTED],
-        "rank_ic_t": round(metrics["rank_ic_t"], 2),
         "critique": str(candidate.get("critique", ""))[:QUOTED],
     }
-    for name in ("turnover", "breakeven_bp"):
+    for name in ("evidence_t", "rank_ic_t", "turnover", "breakeven_bp"):
         if metrics.get(name) is not None:
             shown[name] = round(metrics[name], 2)
     return json.dumps(shown)

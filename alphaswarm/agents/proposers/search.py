@@ -1,25 +1,32 @@
 """The default without a key: a seeded, typed genetic search over the grammar.
 
-It begins with published formulas, then breeds from what ranked best: mutation, crossover, a partner
-combined in a typical form, or a fresh idea. Selection is by tournament on the strength of the
-RankIC, longer formulas pay for their length, and only formulas that rank in a new way are proposed.
+It begins with published formulas. Then it looks round on a survey of every operator and field, each time where the
+least like it was tried, and, once something shows evidence, breeds from what is strongest: mutation, crossover, a
+partner combined in a typical form, or a fresh idea. Of what is bred it proposes what all trials so far say most
+for; longer formulas pay for their length, and only formulas that behave in a new way are proposed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from alphaswarm.agents.proposers.base import PROPOSERS, Proposal, ProposalRequest
 from alphaswarm.agents.proposers.ideas import combined, fresh_idea
 from alphaswarm.agents.proposers.known import known_formulas
+from alphaswarm.agents.proposers.surrogate import Map, choose
+from alphaswarm.agents.proposers.survey import survey, useful
+from alphaswarm.agents.state import strength
 from alphaswarm.core.errors import ExpressionError
 from alphaswarm.core.runtime import make_rng
-from alphaswarm.dsl import Expr, call, crossover, mutate, operators, parse, random_expr
+from alphaswarm.dsl import Expr, call, crossover, mutate, parse, random_expr
+from alphaswarm.dsl.behaviour import LONGEST, WIDTH, behaviour
 
 __all__ = ["SearchProposer", "same_ranking"]
 
@@ -33,12 +40,11 @@ PARSIMONY = 0.02
 ALIKE_T, ALIKE_TURNOVER = 0.05, 0.02
 MAX_NODES, MAX_DEPTH = 30, 8
 LOOKBACK_SHARE = 4
-TRIES = 60
+LITTER = 40
+IDEAS, IDEA_DEPTH = 300, 4
+LOOKING_ROUND = "one operator, where nothing like it was tried"
 # Operators that leave the order within a day as it is, or turn it round.
 MONOTONE = frozenset({"cs_rank", "cs_rank01", "cs_zscore", "cs_demean", "cs_scale", "cs_quantile_transform"})
-
-# Their values on returns or volumes say nothing, or only restate another operator.
-DULL = frozenset({"adv", "ceil", "clip", "cs_bucket", "eq", "exp", "fill", "floor", "is_nan", "ne", "pow", "round"})
 
 Breeder = Callable[[np.random.Generator], tuple[Expr, tuple[str, ...], str] | None]
 
@@ -58,7 +64,7 @@ class SearchProposer:
         """Nothing is held."""
 
     async def propose(self, request: ProposalRequest) -> Sequence[Proposal]:
-        """Known formulas while there are any, then children and fresh ideas."""
+        """Known formulas while there are any, then the most promising of children, fresh ideas and the survey."""
         tried = {str(candidate.get("source", "")) for candidate in request.history}
         proposals = [
             Proposal(formula.expression, f"{formula.idea} ({formula.citation})", f"known:{formula.name}")
@@ -67,23 +73,26 @@ class SearchProposer:
         ][: request.count]
         had = _rankings(request.history)
         had |= {same_ranking(parse(proposal.expression)) for proposal in proposals}
-        rng = make_rng(request.seed, "propose", request.round)
-        generation = _Generation(request)
-        while len(proposals) < request.count:
-            child = generation.child(rng, had)
-            if child is None:
-                break
-            proposals.append(child)
+        if len(proposals) < request.count:
+            proposals += _Generation(request).children(had, request.count - len(proposals))
         return proposals
 
 
+@dataclass(frozen=True, slots=True)
+class _Child:
+    expression: Expr
+    source: str
+    why: str
+    parents: tuple[str, ...] = ()
+
+
 class _Generation:
-    """Breeds one generation from the pool of the best."""
+    """Breeds one generation from the pool of the best, and chooses from it and from the survey."""
 
     def __init__(self, request: ProposalRequest) -> None:
         self._request = request
         self._pool = _pool(request.history)
-        self._longest = request.rows // LOOKBACK_SHARE
+        self._longest = min(request.rows // LOOKBACK_SHARE, LONGEST)
         self._breeders: dict[str, Breeder] = {
             "mutate": self._mutate,
             "crossover": self._crossover,
@@ -92,24 +101,45 @@ class _Generation:
             "random": self._random,
         }
 
-    def child(self, rng: np.random.Generator, had: set[str]) -> Proposal | None:
-        """A formula that ranks unlike all in `had`, which it joins; None when none was found."""
-        names = list(BREEDING)
-        for _ in range(TRIES):
+    def children(self, had: set[str], count: int) -> list[Proposal]:
+        """At most `count` formulas that rank unlike all in `had` and unlike each other."""
+        request = self._request
+        names = tuple(request.fields), tuple(request.groups)
+        mapped, keys, known = _mapped(*names, self._longest, request.seed)
+        offered = [*(_Child(formula, "survey", LOOKING_ROUND) for formula in mapped), *self._bred(had)]
+        judged = [c for c in request.history if strength(c.get("metrics")) is not None]
+        cost = PARSIMONY * np.array([child.expression.nodes for child in offered], np.float64)
+        cost[: len(mapped)][[key in had for key in keys]] = np.inf
+        chosen = choose(
+            known,
+            _behaviours([child.expression for child in offered[len(mapped) :]], *names),
+            cost,
+            _behaviours([parse(candidate["expression"]) for candidate in judged], *names),
+            np.array([strength(candidate["metrics"]) for candidate in judged], np.float64),
+            count,
+        )
+        return [
+            Proposal(str(c.expression), c.why, f"search:{c.source}", c.parents)
+            for c in map(offered.__getitem__, chosen)
+        ]
+
+    def _bred(self, had: set[str]) -> list[_Child]:
+        rng = make_rng(self._request.seed, "propose", self._request.round)
+        names, seen, bred = list(BREEDING), set(had), []
+        for _ in range(LITTER):
             name = names[int(rng.choice(len(names), p=list(BREEDING.values())))]
             try:
-                bred = self._breeders[name](rng)
-                if bred is None:
+                child = self._breeders[name](rng)
+                if child is None:
                     continue
-                expression = parse(str(bred[0]))
+                expression = parse(str(child[0]))
                 key = same_ranking(expression)
             except ExpressionError:  # beyond the caps of the language
                 continue
-            if key in had or not self._fits(expression):
-                continue
-            had.add(key)
-            return Proposal(str(expression), bred[2], f"search:{name}", bred[1])
-        return None
+            if key not in seen and self._fits(expression):
+                seen.add(key)
+                bred.append(_Child(expression, name, child[2], child[1]))
+        return bred
 
     def _fits(self, expression: Expr) -> bool:
         return (
@@ -124,7 +154,7 @@ class _Generation:
         if parent is None:
             return None
         request = self._request
-        child = mutate(_oriented(parent), rng, request.fields, request.groups, operators=_useful())
+        child = mutate(_oriented(parent), rng, request.fields, request.groups, operators=useful())
         return child, (parent["digest"],), f"a variation of {parent['digest'][:12]}"
 
     def _crossover(self, rng: np.random.Generator) -> tuple[Expr, tuple[str, ...], str] | None:
@@ -150,7 +180,7 @@ class _Generation:
 
     def _random(self, rng: np.random.Generator) -> tuple[Expr, tuple[str, ...], str] | None:
         request = self._request
-        return random_expr(rng, request.fields, request.groups, operators=_useful()), (), "drawn at random"
+        return random_expr(rng, request.fields, request.groups, operators=useful()), (), "drawn at random"
 
     def _parent(self, rng: np.random.Generator) -> Mapping[str, Any] | None:
         """The fittest of a few drawn from the pool; the pool is sorted, so that is the smallest place."""
@@ -204,8 +234,39 @@ def _inner(node: Expr) -> Expr:
     return node
 
 
-def _useful() -> list[str]:
-    return sorted(set(operators()) - DULL)
+@lru_cache(maxsize=4)
+def _mapped(
+    fields: tuple[str, ...], groups: tuple[str, ...], longest: int, seed: int
+) -> tuple[tuple[Expr, ...], tuple[str, ...], Map]:
+    """The survey, its ranking keys, and the map that it makes with ideas: short formulas of every kind, drawn."""
+    formulas, keys, behaviours = _surveyed(fields, groups, longest)
+    rng = make_rng(seed, "ideas")
+    drawn = [random_expr(rng, fields, groups, max_depth=IDEA_DEPTH, operators=useful()) for _ in range(IDEAS)]
+    return formulas, keys, Map.of(behaviours, behaviour(drawn, fields, groups))
+
+
+@lru_cache(maxsize=4)
+def _surveyed(
+    fields: tuple[str, ...], groups: tuple[str, ...], longest: int
+) -> tuple[tuple[Expr, ...], tuple[str, ...], NDArray[np.float32]]:
+    """What of the survey ranks at all, with ranking keys and behaviours; it takes a second or two."""
+    formulas = [formula for formula in survey(fields, groups) if formula.warmup <= longest]
+    behaviours = behaviour(formulas, fields, groups)
+    live = np.flatnonzero(behaviours.any(axis=1))
+    kept = tuple(formulas[place] for place in live)
+    return kept, tuple(map(same_ranking, kept)), behaviours[live]
+
+
+def _behaviours(expressions: Sequence[Expr], fields: tuple[str, ...], groups: tuple[str, ...]) -> NDArray[np.float32]:
+    """[n, D], kept since every round looks at the whole history."""
+    found = [_behaviour(one, fields, groups) for one in expressions]
+    return np.stack(found) if found else np.zeros((0, WIDTH), np.float32)
+
+
+@lru_cache(maxsize=8192)
+def _behaviour(expression: Expr, fields: tuple[str, ...], groups: tuple[str, ...]) -> NDArray[np.float32]:
+    (found,) = behaviour([expression], fields, groups)
+    return np.asarray(found)
 
 
 @lru_cache(maxsize=4096)
@@ -223,13 +284,12 @@ def _rankings(history: Sequence[Mapping[str, Any]]) -> set[str]:
 
 
 def _fitness(candidate: Mapping[str, Any]) -> float:
-    strength: float = abs(candidate["metrics"]["rank_ic_t"])
-    return strength - PARSIMONY * _read(candidate["expression"])[1]
+    return abs(strength(candidate["metrics"]) or 0.0) - PARSIMONY * _read(candidate["expression"])[1]
 
 
 def _pool(history: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """The fittest first; of candidates that behave alike only the fittest, so that no family crowds out the rest."""
-    judged = [c for c in history if (c.get("metrics") or {}).get("rank_ic_t") is not None]
+    judged = [c for c in history if strength(c.get("metrics")) is not None]
     judged.sort(key=lambda c: (-_fitness(c), c["digest"]))
     pool: list[Mapping[str, Any]] = []
     for candidate in judged:
@@ -240,13 +300,15 @@ def _pool(history: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
 
 def _alike(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     fast, slow = sorted((one.get("turnover") or 0.0, other.get("turnover") or 0.0), reverse=True)
-    return abs(abs(one["rank_ic_t"]) - abs(other["rank_ic_t"])) <= ALIKE_T and fast - slow <= ALIKE_TURNOVER * fast
+    return (
+        abs(abs(strength(one) or 0.0) - abs(strength(other) or 0.0)) <= ALIKE_T and fast - slow <= ALIKE_TURNOVER * fast
+    )
 
 
 def _oriented(candidate: Mapping[str, Any]) -> Expr:
     """The candidate's formula, turned so that high values were followed by high returns."""
     expression = parse(candidate["expression"])
-    if candidate["metrics"]["rank_ic_t"] >= 0:
+    if (strength(candidate["metrics"]) or 0.0) >= 0:
         return expression
     return expression.args[0] if expression.op == "neg" else call("neg", expression)
 
