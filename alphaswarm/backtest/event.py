@@ -267,7 +267,7 @@ class EventSession(Session):
         rate, lot = self._engine.commission, self._market.lot
         account = self._sizes, self._held, self._daily, self._counts
         if self.mode in PEER_MODES:
-            prices = market.fill, market.mark, market.check, market.size_by, market.close
+            prices = market.fill, market.mark, market.check, market.size_by, market.known, market.gone
             bars.peer_rows(targets, self._here, count, *prices, rate, self._entry, *account)
         else:
             known = market.fill, market.known, market.gone, market.most
@@ -430,7 +430,7 @@ class _Market:
 
     Attributes:
         fill, known, gone, most: see `honest_rows`.
-        mark, check, size_by, close: see `peer_rows`.
+        mark, check, size_by: see `peer_rows`.
         lot: shares that are traded together; 0 for any fraction.
         volume, volatility: of `TradedNames`, known at each row.
     """
@@ -442,7 +442,6 @@ class _Market:
     mark: Array
     check: Array
     size_by: Array
-    close: Array
     lot: float
     volume: Array | None
     volatility: Array | None
@@ -470,10 +469,9 @@ class _Market:
             known=known,
             gone=np.isnan(close),
             most=most,
-            mark=looked,
+            mark=np.nan_to_num(_next(known)) if mode == "backtrader_coo" else known,
             check=fill if mode == "backtrader_coo" else close,
             size_by=fill if mode == "backtrader_coo" and engine.size_price == "open" else looked,
-            close=close,
             lot=0.0 if mode == "close_to_close" else engine.lot,
             volume=volume,
             volatility=volatility,

@@ -210,11 +210,17 @@ def close_row(
         sizes[row] = 0.0
         cash = equity
     daily[CASH, row], daily[EQUITY, row], daily[TURNOVER, row], daily[COSTS, row] = cash, equity, turnover, paid
-    missing = 0
-    for i in range(sizes.shape[1]):
-        missing += 1 if gone[row, i] and sizes[row, i] != 0.0 else 0
-    counts[MISSING] += missing
+    counts[MISSING] += _held_without(sizes[row], gone[row])
     daily[GROSS, row], daily[NET, row] = _fractions(sizes[row], known[row], equity, held[row])
+
+
+@jit
+def _held_without(size: Array, gone: NDArray[np.bool_]) -> int:
+    """How many names are held that have no close."""
+    missing = 0
+    for i in range(size.size):
+        missing += 1 if gone[i] and size[i] != 0.0 else 0
+    return missing
 
 
 @_sum
@@ -287,7 +293,8 @@ def peer_rows(
     mark: Array,
     check: Array,
     size_by: Array,
-    close: Array,
+    known: Array,
+    gone: NDArray[np.bool_],
     rate: float,
     entry: Array,
     sizes: Array,
@@ -311,15 +318,18 @@ def peer_rows(
         traded = 0.0
         paid = 0.0
         for i in range(order.size):
-            if order[i] != 0.0:
+            if order[i] != 0.0 and np.isnan(fill[r, i]):
+                counts[UNPRICED] += 1
+            elif order[i] != 0.0:
                 done, fee, cash = _peer_executes(order[i], fill[r, i], size, entry, cash, rate, i)
                 counts[CUT_TO_CASH] += 1 if done != order[i] else 0
                 traded += abs(done) * fill[r, i]
                 paid += fee
         daily[CASH, r + 1] = cash
-        equity = _peer_value(cash, size, entry, close[r + 1])
+        equity = _peer_value(cash, size, entry, known[r + 1])
         daily[EQUITY, r + 1] = equity
-        daily[GROSS, r + 1], daily[NET, r + 1] = _fractions(size, close[r + 1], equity, held[r + 1])
+        counts[MISSING] += _held_without(sizes[r + 1], gone[r + 1])
+        daily[GROSS, r + 1], daily[NET, r + 1] = _fractions(size, known[r + 1], equity, held[r + 1])
         daily[TURNOVER, r + 1] = traded / value if value > 0.0 else 0.0
         daily[COSTS, r + 1] = paid
 
@@ -343,7 +353,7 @@ def _peer_sizes(target: Array, value: float, mark: Array, price: Array, size: Ar
     """Whole shares [N] into `order`: the difference to the target at `mark`, divided by `price`, rounded down."""
     for i in range(target.size):
         order[i] = 0.0
-        if np.isnan(target[i]):
+        if np.isnan(target[i]) or np.isnan(price[i]):
             continue
         goal = target[i] * value
         if goal == 0.0 and size[i] != 0.0:
@@ -365,7 +375,7 @@ def _peer_accepts(order: Array, price: Array, size: Array, cash: float, rate: fl
     """
     refused = 0
     for i in range(order.size):
-        if order[i] == 0.0:
+        if order[i] == 0.0 or np.isnan(price[i]):
             continue
         closed, opened = _parts(order[i], size[i])
         if closed != 0.0:

@@ -367,3 +367,14 @@ def test_what_is_asked_must_make_sense():
         EventEngine(mode="backtrader").start(panel).submit(Order("A", 1.0))
     with pytest.raises(EvidenceInvalid):
         EventEngine().start(panel, slice(3, 3))
+
+
+@pytest.mark.parametrize("mode", ["backtrader", "backtrader_coo", "cheat_on_close"])
+def test_peer_modes_bear_names_that_come_late_and_go(mode):
+    prices = np.array([[10.0, NAN], [10.0, NAN], [11.0, 20.0], [12.0, 21.0], [12.0, NAN]])
+    panel = make_panel(2, open=prices, high=prices, low=prices, close=prices)
+    rows = np.array([[0.4, 0.4]] * 4 + [[NAN, NAN]])
+    result = EventEngine(mode=mode, cash=1e4).run(panel, rows)
+    assert np.isfinite(result.equity).all()
+    assert {fill.symbol for fill in result.fills if fill.bar < 2} == {"A"}
+    assert result.metrics["missing_returns"] == 1
