@@ -13,6 +13,7 @@ from sqlalchemy import Connection
 
 from alphaswarm.core import (
     AlphaSwarmError,
+    DataInvalid,
     EvidenceInvalid,
     ExpressionError,
     FieldNotFound,
@@ -39,6 +40,7 @@ __all__ = ["Examiner", "Label", "checked", "factor_values", "kept_text"]
 
 MAX_HORIZON = 252
 MAX_KEPT = 4_096
+OVERFLOW = "its results are beyond what a number can hold: the panel has prices that can't be, see `data check`"
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +103,10 @@ class Examiner:
         factor = factor_values(expression, opened.seen)
         evidence, series = self._panels.evidence(opened, factor, label.horizon, label.fill)
         refusal = too_few_names(evidence.get("coverage"))
+        try:
+            figures = canonical_json(dict(evidence)).decode()
+        except DataInvalid:
+            evidence, figures, refusal = {}, None, OVERFLOW
         relatives = self._ledger.relatives(opened.name, opened.lineage)
         warnings = cautions(
             opened.seen, opened.days, evidence, unsealed=self._unsealed, relatives=relatives, expression=expression
@@ -109,7 +115,7 @@ class Examiner:
             **_asked(key, expression.digest, text, opened, label),
             "status": "evaluated" if refusal is None else "refused",
             "expression": str(expression),
-            "evidence": canonical_json(dict(evidence)).decode(),
+            "evidence": figures,
             "rank_ic_t": evidence.get("rank_ic_t"),
             "strength": _strength(evidence),
             "warnings": canonical_json(warnings).decode(),

@@ -44,6 +44,22 @@ def test_the_evidence_is_that_of_the_evaluator(workspace: Workspace) -> None:
     assert trial.panel_digest == panel.digest
 
 
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_what_overflows_is_refused_and_counted(open_workspace: Open) -> None:
+    close = 100.0 * np.exp(np.cumsum(np.random.default_rng(0).normal(0.0, 0.01, (700, 40)), axis=0))
+    close[[300, 303], 0] = 1e-300, 1e200
+    returns = np.vstack([np.zeros((1, 40)), close[1:] / close[:-1] - 1])
+    returns[~np.isfinite(returns)] = 0.0
+    dates = np.datetime64("2010-01-01") + np.arange(700)
+    market = Panel.from_arrays({"close": close, "returns": returns}, dates, [f"S{name}" for name in range(40)])
+    own = open_workspace("own", catalog=Shelf(market))
+    for _ in range(2):
+        with pytest.raises(EvidenceInvalid, match="beyond what a number can hold"):
+            own.evaluate("-ts_sum(returns, 3)", panel="x")
+        (trial,) = own.trials(status=None)
+        assert (trial.status, trial.rank_ic_t, own.trials_total("x")) == ("refused", None, 1)
+
+
 def test_nothing_after_the_search_window_is_looked_at(open_workspace: Open) -> None:
     market = synthetic_market("null", seed=5, days=200, names=35)
     shocked = {name: values.copy() for name, values in market.fields.items()}
