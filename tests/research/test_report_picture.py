@@ -156,7 +156,9 @@ def serving(page: bytes) -> Iterator[ThreadingHTTPServer]:
     asked: list[str] = []
     # what is left of the page when all but the first factor is hidden; its policy would forbid that style
     hide = b".masthead, main > :not(#factors), #factors > :not(#f1), footer { display: none !important }"
-    alone = re.sub(rb"<meta http-equiv[^>]*>", b"", page).replace(b"</style>", hide + b" #factors, #f1 { margin: 0 !important }</style>")
+    alone = re.sub(rb"<meta http-equiv[^>]*>", b"", page).replace(
+        b"</style>", hide + b" #factors, #f1 { margin: 0 !important }</style>"
+    )
     handler = type("Served", (Site,), {"page": page, "alone": alone, "asked": asked})
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         server.asked = asked  # type: ignore[attr-defined]
@@ -274,7 +276,8 @@ def test_these_checks_see_faults(report: Path, tmp_path: Path) -> None:
     page = re.sub(r"<meta http-equiv[^>]*>", "", report.read_text("utf-8"))
     fault = (
         '<p><svg class="plot" aria-label="two" width="99" height="20"><text y="15">one</text><text x="3" y="15">two'
-        '</text></svg></p><svg width="2000" height="9"></svg><img alt="" src="http://elsewhere.test/x.png"><script>x()</script>'
+        '</text></svg></p><svg width="2000" height="9"></svg><img alt="" src="http://elsewhere.test/x.png">'
+        "<script>x()</script>"
     )
     with serving(page.replace("<footer>", f"{fault}<footer>").encode()) as site:
         found = measured(site, tmp_path)
