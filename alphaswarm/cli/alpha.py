@@ -16,6 +16,7 @@ from alphaswarm.cli.output import (
     number,
     open_catalog,
     open_workspace,
+    plain,
     print_json,
     print_table,
     progress_console,
@@ -370,6 +371,6 @@ def _print_trial(trial: Trial) -> None:
         print(f"{trial.status}: {trial.message}")
     for name, value in (("source", trial.source), ("rationale", trial.rationale), ("critique", trial.critique)):
         if value:
-            print(f"{name:11}{value}")
+            print(f"{name:11}{plain(value)}")
     for warning in trial.warnings:
         print(f"warning: {warning}")

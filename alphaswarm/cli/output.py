@@ -32,6 +32,7 @@ __all__ = [
     "number",
     "open_catalog",
     "open_workspace",
+    "plain",
     "print_error",
     "print_json",
     "print_table",
@@ -118,6 +119,11 @@ def print_json(value: object) -> None:
 def number(value: float | None, digits: int = 2) -> str:
     """A number for people; a dash where there is none."""
     return "-" if value is None else f"{value:.{digits}f}"
+
+
+def plain(text: str) -> str:
+    """Somebody's text on one line, without what a terminal would obey or hide."""
+    return " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
 
 
 def shortened(text: str, width: int = 90) -> str:

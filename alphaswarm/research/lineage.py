@@ -52,7 +52,9 @@ class Cells:
         if days.size < there.shape[0]:
             there = np.logical_or.reduceat(there, starts, axis=0)
         market = panel.meta.get("market")
-        return cls(np.array([f"{market}/{name}" if market else name for name in panel.symbols]), days, there)
+        folded = [name.casefold() for name in panel.symbols]  # another spelling is no other share
+        names = folded if len(set(folded)) == len(folded) else panel.symbols
+        return cls(np.array([f"{market}/{name}" if market else name for name in names]), days, there)
 
     @classmethod
     def parse(cls, row: Mapping[str, bytes]) -> Cells:

@@ -29,6 +29,9 @@ __all__ = ["Member", "Pool", "PoolState"]
 
 Array = NDArray[np.float64]
 
+# Rank correlation from which two factors are one.
+SAME_FACTOR = 0.99
+
 
 class Member(BaseModel):
     """A confirmed factor in the pool; the figures are those of the search window, turned to its sign."""
@@ -90,10 +93,12 @@ class Pool:
         """Take a factor in; adding it again changes nothing.
 
         Raises:
-            EvidenceInvalid: its verdict does not confirm it.
+            EvidenceInvalid: its verdict does not confirm it, or a member ranks the names as it does: a pool that
+                differs by a spelling would open the vault again.
         """
         if verdict.status != "confirmed":
             raise EvidenceInvalid(f"the pool takes confirmed factors only; this one: {verdict.words}")
+        self._refuse_twin(opened, verdict)
         entry = {
             "digest": verdict.digest,
             "horizon": verdict.horizon,
@@ -182,6 +187,21 @@ class Pool:
         largest = max(found, key=lambda pair: pair[0])
         rivals = [sharpe for size, sharpe in found if size >= DISTINCT and sharpe is not None]
         return largest[0], max(rivals) if rivals else largest[1]
+
+    def _refuse_twin(self, opened: OpenPanel, verdict: Verdict) -> None:
+        from alphaswarm.backtest import rank_rows
+        from alphaswarm.evaluation.pool import value_correlation
+
+        others = [m for m in self._members(opened.lineage, verdict.horizon, verdict.fill) if m.digest != verdict.digest]
+        rows = opened.window.rows(opened.seen.dates)
+
+        def ranks(expression: str) -> RankedRows:
+            return rank_rows(factor_values(checked(expression, opened.panel), opened.seen)[rows])
+
+        mine = ranks(verdict.expression) if others else None
+        for member in others:
+            if mine is not None and abs(value_correlation(mine, ranks(member.expression)) or 0.0) >= SAME_FACTOR:
+                raise EvidenceInvalid(f"the pool holds this factor already, as {member.expression}")
 
     def release(self, opened: OpenPanel, horizon: int, fill: str) -> PoolState:
         """Judge the combination as one more finalist, then read the vault, once for what the pool holds now.

@@ -233,3 +233,8 @@ def test_of_two_first_uses_one_decides(tmp_path: Path) -> None:
         assert connection.execute(select(func.count()).select_from(selections)).scalar() == 1
         assert connection.execute(select(func.count()).select_from(lineages)).scalar() == 2
     store.close()
+
+
+def test_another_spelling_of_the_symbols_is_the_same_data() -> None:
+    upper, lower = panel(symbols="S"), panel(symbols="s")
+    assert Cells.of(lower).share_in([Cells.of(upper)]) == 1.0

@@ -132,3 +132,14 @@ def test_an_unsealed_workspace_has_no_vault(open_workspace: Open, home: Path) ->
     verdict = project.submit(TRUTH, panel="market", horizon=1)
     with pytest.raises(EvidenceInvalid, match="in-sample"):
         project.promote(verdict.trial)
+
+
+@pytest.mark.parametrize("spelling", ["-2 * ts_sum(returns, 5)", "cs_rank(ts_mean(returns, 5))"])
+def test_another_spelling_of_a_member_does_not_come_in(project: Workspace, spelling: str) -> None:
+    """It would make another pool of the same factor, and open the vault once more."""
+    add(project, TRUTH)
+    twin = project.submit(spelling, panel="market", horizon=1)
+    assert twin.status == "confirmed"
+    with pytest.raises(EvidenceInvalid, match="holds this factor already"):
+        project.promote(twin.trial)
+    assert len(project.pool("market", 1).members) == 1
