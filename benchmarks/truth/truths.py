@@ -23,7 +23,7 @@ UNLIKE = 0.5
 BEGIN, STEP = 260, 10
 
 
-def planted_market(seed: int, *, days: int, names: int, dies: str | None = None) -> Panel:
+def planted_market(seed: int, *, days: int, names: int, ic: float = IC, dies: str | None = None) -> Panel:
     """A factor market with a truth drawn for `seed` in it; `meta["planted"]["expression"]` says which."""
     null = synthetic_market("null", seed=seed, days=days, names=names)
     known = [evaluate(formula.expression, null) for formula in known_formulas(null.fields, days)]
@@ -37,7 +37,7 @@ def planted_market(seed: int, *, days: int, names: int, dies: str | None = None)
             continue
         try:
             return synthetic_market(
-                "planted", seed=seed, days=days, names=names, expression=str(drawn), ic=IC, dies=dies
+                "planted", seed=seed, days=days, names=names, expression=str(drawn), ic=ic, dies=dies
             )
         except EvidenceInvalid:  # that IC can't be had with it
             continue

@@ -19,7 +19,7 @@ from alphaswarm.agents.proposers.search import (
     _pool,
     same_ranking,
 )
-from alphaswarm.agents.proposers.surrogate import PROMISING_T, SAME_IDEA
+from alphaswarm.agents.proposers.surrogate import SAME_IDEA, promising
 from alphaswarm.dsl import parse
 from alphaswarm.dsl.behaviour import behaviour
 
@@ -107,7 +107,7 @@ def test_where_nothing_shows_evidence_it_looks_round() -> None:
 def test_what_shows_evidence_is_followed_to_the_truth(truth: str) -> None:
     history = evolve(20, truth=truth, seed=3)
     found = [abs(candidate["metrics"]["rank_ic_t"]) for candidate in history]
-    assert max(found[:10]) < PROMISING_T
+    assert max(found[:10]) < promising(10)
     assert max(found) > 6.5
 
 

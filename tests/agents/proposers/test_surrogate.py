@@ -8,12 +8,12 @@ import pytest
 from alphaswarm.agents.proposers.surrogate import (
     LOOKING,
     LOOKING_FIRST,
-    PROMISING_T,
     SAME_IDEA,
     UNEXPLAINED,
     Map,
     _Model,
     choose,
+    promising,
 )
 
 D = 40
@@ -62,7 +62,7 @@ def test_evidence_is_followed_once_it_is_strong() -> None:
     near = (near / np.linalg.norm(near, axis=1, keepdims=True)).astype(np.float32)
     tried = np.vstack([near[:1], far[:20]])
     known = Map.of(far[20:], np.zeros((0, D), np.float32))
-    for t, least in ((PROMISING_T + 4.0, 5 - LOOKING), (PROMISING_T - 1.0, 5 - LOOKING_FIRST)):
+    for t, least in ((promising(21) + 4.0, 5 - LOOKING), (promising(21) - 1.0, 5 - LOOKING_FIRST)):
         evidence = t * (tried @ truth).astype(float)
         evidence[0] = t
         chosen = choose(known, near[1:], np.zeros(44), tried, evidence, 5)
@@ -103,3 +103,8 @@ def test_long_formulas_pay() -> None:
     cost = np.zeros(3)
     cost[winner] = 50.0
     assert choose(known, bred, cost, tried, evidence, 3)[1] != winner
+
+
+def test_more_trials_make_more_luck() -> None:
+    assert promising(0) == promising(100) == 3.5
+    assert promising(300) == pytest.approx(3.76, abs=0.005)
