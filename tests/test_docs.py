@@ -278,10 +278,11 @@ def numbers() -> list[tuple[str, str]]:
     """Sentences whose numbers are constants of the code."""
     from alphaswarm.agents import researcher
     from alphaswarm.agents.llm import ATTEMPTS, LONGEST_WAIT_SECONDS, LlmConfig
-    from alphaswarm.agents.proposers import search
+    from alphaswarm.agents.proposers import search, surrogate
     from alphaswarm.backtest.ranking import MIN_NAMES, TIE_DECIMALS, TIE_DIGITS
     from alphaswarm.core import spec, store
     from alphaswarm.data import check_days, check_names, check_values, market, table
+    from alphaswarm.dsl import behaviour
     from alphaswarm.evaluation.evaluator import DECAY_HORIZONS
     from alphaswarm.mcp_server import desk, paging, server, transport
     from alphaswarm.mcp_server.tools import backtests
@@ -342,7 +343,11 @@ def numbers() -> list[tuple[str, str]]:
         ("alpha-researcher-agent.md", f"{researcher.PATIENCE} rounds in a row brought only repeats"),
         ("alpha-researcher-agent.md", f"{known} known trials for each of its budget"),
         ("alpha-researcher-agent.md", f"(at least {known * researcher.SMALLEST_BUDGET})"),
-        ("alpha-researcher-agent.md", f"batches of {search.SearchProposer.batch}: mutation {breeding['mutate']}"),
+        ("alpha-researcher-agent.md", f"Then come batches of {search.SearchProposer.batch}."),
+        ("alpha-researcher-agent.md", f"of {search.LITTER} children: mutation {breeding['mutate']}"),
+        ("alpha-researcher-agent.md", f"so many trials ({surrogate.PROMISING_T} at least)"),
+        ("alpha-researcher-agent.md", f"A formula within {surrogate.SAME_IDEA} of one that was had"),
+        ("alpha-researcher-agent.md", f"the panel's rows, {behaviour.LONGEST} at most"),
         ("alpha-researcher-agent.md", f"crossover {breeding['crossover']}"),
         ("alpha-researcher-agent.md", f"a random draw {breeding['random']}"),
         ("alpha-researcher-agent.md", f"the {search.POOL} fittest"),

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from benchmarks.truth.keep import records, run_one
 
+BEGIN, END = "<!-- truth table -->", "<!-- end of truth table -->"
 FIRST_SEED = {"A": 0, "B": 10_000, "C": 20_000}
 
 
@@ -34,6 +35,13 @@ def table(out: Path, chosen: list[str]) -> list[str]:
     return lines
 
 
+def write_page(page: Path, lines: list[str]) -> None:
+    """Put `lines` between the marks of a page."""
+    before, rest = page.read_text("utf-8").split(BEGIN)
+    _, after = rest.split(END)
+    page.write_text("\n".join([f"{before}{BEGIN}", *lines, f"{END}{after}"]), "utf-8")
+
+
 def main() -> None:
     """Run what is missing, then print the table."""
     # One thread for each process; set before numpy is loaded in any of them.
@@ -47,6 +55,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, help="only the first so many of each row")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes")
     parser.add_argument("--out", type=Path, default=Path("truth-results"), help="where results are kept")
+    parser.add_argument("--docs", type=Path, help="write the table into this page, between its marks")
     parser.add_argument("--show", action="store_true", help="print what is there, run nothing")
     given = parser.parse_args()
     out, first = given.out / given.set, FIRST_SEED[given.set]
@@ -69,7 +78,10 @@ def main() -> None:
                 print(
                     f"{count}/{len(missing)} {name} {seed}: {done.result():.1f} s CPU; {left:.0f} min left", flush=True
                 )
-    print("\n".join(table(out, given.rows)))
+    lines = table(out, given.rows)
+    print("\n".join(lines))
+    if given.docs:
+        write_page(given.docs, [f"Seeds of set {given.set}.", "", *lines])
 
 
 if __name__ == "__main__":

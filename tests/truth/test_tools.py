@@ -102,8 +102,12 @@ def test_results_are_kept_whole_and_not_made_again(
     assert [one["seed"] for one in keep.records(tmp_path / "A", "pbo-noise")] == [0, 2]
     assert set(json.loads((tmp_path / "A/pbo-noise/0.json").read_text())) == {"row", "seed", "pbo", "seconds", "cpu"}
     assert not list(tmp_path.rglob("*.half"))
-    monkeypatch.setattr("sys.argv", ["truth", "--out", str(tmp_path), "--show"])
+    page = tmp_path / "page.md"
+    page.write_text(f"above\n{command.BEGIN}\nold\n{command.END}\nbelow\n", "utf-8")
+    monkeypatch.setattr("sys.argv", ["truth", "--out", str(tmp_path), "--show", "--docs", str(page)])
     command.main()
+    assert page.read_text("utf-8").startswith(f"above\n{command.BEGIN}\nSeeds of set A.\n\n| market")
+    assert page.read_text("utf-8").endswith(f"| 0.0 |\n{command.END}\nbelow\n")
     assert "| a market | 2 | a demand | 2 seeds | yes |" in capsys.readouterr().out
 
 
