@@ -272,7 +272,7 @@ def test_fees_are_asked_for_and_fit_the_cash():
     assert EventEngine(cash=50.0, costs=MinimumFee(60.0)).run(make_panel(), targets({0: 1.0})).equity[-1] == 50.0
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=200)
 @given(seed=st.integers(0, 10_000), long_short=st.booleans())
 def test_without_lots_it_is_the_vector_engine(seed, long_short):
     rng = np.random.default_rng(seed)
