@@ -9,7 +9,6 @@ request, and the key is neither logged nor stored.
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,7 +20,7 @@ from urllib.parse import urlsplit
 from alphaswarm.core.errors import BudgetExceeded, ProviderError
 from alphaswarm.core.files import atomic_write
 from alphaswarm.core.runtime import Clock, SystemClock
-from alphaswarm.core.summary import canonical_json
+from alphaswarm.core.summary import content_key
 
 if TYPE_CHECKING:
     import openai
@@ -218,7 +217,7 @@ class LlmClient:
             "max_tokens": tokens,
             **extra,
         }
-        key = hashlib.sha256(canonical_json(request)).hexdigest()
+        key = content_key(request)
         known = self._cached(key)
         if known is not None:
             return known

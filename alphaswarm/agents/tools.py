@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -13,7 +12,7 @@ from mcp.server.mcpserver import MCPServer
 from mcp.shared.exceptions import MCPError
 
 from alphaswarm.core.errors import AlphaSwarmError, ProviderError, Reason, StoreBusy, StoreError
-from alphaswarm.core.summary import canonical_json
+from alphaswarm.core.summary import content_key
 
 __all__ = ["Answer", "Tools", "connected"]
 
@@ -95,7 +94,7 @@ class Tools:
         missing = sorted(set(USED) - set(listed))
         if missing:
             raise ProviderError(f"the server must offer {', '.join(USED)}; it lacks {', '.join(missing)}")
-        fingerprint = hashlib.sha256(canonical_json({name: listed[name] for name in USED})).hexdigest()
+        fingerprint = content_key({name: listed[name] for name in USED})
         if self._fingerprint and fingerprint != self._fingerprint:
             raise ProviderError("the server changed the description of a tool during the session; the run stops here")
         self._fingerprint = fingerprint

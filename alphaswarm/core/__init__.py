@@ -24,7 +24,7 @@ from alphaswarm.core.registry import Registry
 from alphaswarm.core.runtime import Clock, FixedClock, SystemClock, make_rng
 from alphaswarm.core.spec import load_spec, resolve_class
 from alphaswarm.core.store import Store
-from alphaswarm.core.summary import Summary, canonical_json
+from alphaswarm.core.summary import Summary, canonical_json, content_key
 from alphaswarm.core.weights import TargetWeights
 
 __all__ = [
@@ -54,6 +54,7 @@ __all__ = [
     "WeightsInvalid",
     "atomic_write",
     "canonical_json",
+    "content_key",
     "load_spec",
     "make_rng",
     "resolve_class",

@@ -11,7 +11,7 @@ from typing import Any
 
 from alphaswarm.core.errors import DataInvalid
 
-__all__ = ["Summary", "canonical_json"]
+__all__ = ["Summary", "canonical_json", "content_key"]
 
 
 def canonical_json(value: Any) -> bytes:
@@ -25,6 +25,15 @@ def canonical_json(value: Any) -> bytes:
     except (TypeError, ValueError) as error:
         raise DataInvalid(f"a summary must be finite plain JSON: {error}") from None
     return text.encode()
+
+
+def content_key(value: Any) -> str:
+    """sha256 of the canonical JSON of `value`: equal values have equal keys, in every process.
+
+    Raises:
+        DataInvalid: see `canonical_json`.
+    """
+    return hashlib.sha256(canonical_json(value)).hexdigest()
 
 
 @dataclass(frozen=True)

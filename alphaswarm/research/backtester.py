@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from alphaswarm.core import Clock, EvidenceInvalid, Panel, SpecInvalid, Store, TargetWeights
+from alphaswarm.core import Clock, EvidenceInvalid, Panel, SpecInvalid, Store, TargetWeights, content_key
 from alphaswarm.core.weights import decisions_digest
 from alphaswarm.rag import Memory
 from alphaswarm.research.backtest_setup import BacktestRequest, cost_of, described, label_fill, spoken
-from alphaswarm.research.backtests import BacktestRecord, Backtests, Position, content_key
+from alphaswarm.research.backtests import BacktestRecord, Backtests, Position
 from alphaswarm.research.cautions import cautions
 from alphaswarm.research.examine import Examiner, Label, checked, factor_values, kept_text
 from alphaswarm.research.ledger import Note

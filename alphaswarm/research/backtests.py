@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Mapping
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -13,7 +11,7 @@ from alphaswarm.core import Clock, Store, Summary, UnknownName, canonical_json
 from alphaswarm.research.tables import backtests, insert_once, other_backtests
 from alphaswarm.research.trial import TrialWindow
 
-__all__ = ["BacktestRecord", "Backtests", "Position", "content_key"]
+__all__ = ["BacktestRecord", "Backtests", "Position"]
 
 SHORTEST_PREFIX = 4
 CURVES = {"dates", "equity", "turnover", "gross", "net", "costs"}
@@ -151,8 +149,3 @@ class Backtests:
         if record.trial is not None:
             return insert_once(connection, backtests, {**row, "trial": record.trial})
         return insert_once(connection, other_backtests, {**row, "kind": record.kind})
-
-
-def content_key(asked: Mapping[str, Any]) -> str:
-    """The key of a backtest: equal questions have equal keys, in every workspace."""
-    return hashlib.sha256(canonical_json(dict(asked))).hexdigest()

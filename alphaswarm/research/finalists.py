@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import Connection, RowMapping, func, insert, select
 
-from alphaswarm.core import Clock, Store, canonical_json
+from alphaswarm.core import Clock, Store, canonical_json, content_key
 from alphaswarm.research.tables import finalists
 
 __all__ = ["Finalist", "Finalists", "finalist_key"]
@@ -104,7 +103,7 @@ class Finalists:
 def finalist_key(lineage: str, selection: int, entry: Mapping[str, Any]) -> str:
     """The key of `entry` (`digest`, `horizon`, `fill`) on a selection window."""
     body = {"lineage": lineage, "selection": selection} | {name: entry[name] for name in ("digest", "horizon", "fill")}
-    return hashlib.sha256(canonical_json(body)).hexdigest()
+    return content_key(body)
 
 
 def _finalist(row: RowMapping) -> Finalist:

@@ -8,7 +8,6 @@ the same K, and completes the same verdict.
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,7 +19,7 @@ from numpy.typing import NDArray
 from pydantic import ValidationError
 from sqlalchemy import select
 
-from alphaswarm.core import Clock, EvidenceInvalid, SpecInvalid, Store, canonical_json
+from alphaswarm.core import Clock, EvidenceInvalid, SpecInvalid, Store, canonical_json, content_key
 from alphaswarm.core.spec import load_spec
 from alphaswarm.research.appraise import Appraiser, last_read
 from alphaswarm.research.examine import checked, factor_values
@@ -339,7 +338,7 @@ class Judge:
             for draft, verdict in zip(drafts, found, strict=True):
                 body = canonical_json(verdict.model_dump(mode="json")).decode()
                 row = {"trial": draft.trial.id, "run": run, "body": body}
-                key = hashlib.sha256(canonical_json(row)).hexdigest()
+                key = content_key(row)
                 insert_once(connection, verdicts, {**row, "key": key, "created": now})
         return list(found)
 

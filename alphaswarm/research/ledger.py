@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -10,7 +9,7 @@ from typing import Any, Literal
 
 from sqlalchemy import Connection, RowMapping, case, func, select
 
-from alphaswarm.core import Clock, Store, UnknownName, canonical_json
+from alphaswarm.core import Clock, Store, UnknownName, canonical_json, content_key
 from alphaswarm.research.daily import Daily
 from alphaswarm.research.lineage import lineage_of, names_of
 from alphaswarm.research.tables import insert_once, notes, series, trials
@@ -73,7 +72,7 @@ class Ledger:
             "critique": note.critique,
             "parents": canonical_json(list(note.parents)).decode(),
         }
-        key = hashlib.sha256(canonical_json(said)).hexdigest()
+        key = content_key(said)
         return insert_once(connection, notes, {**said, "key": key, "created": self._clock.now().isoformat()})
 
     def row(self, connection: Connection, key: str) -> RowMapping | None:

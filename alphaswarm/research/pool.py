@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy import Connection, insert, select
 
-from alphaswarm.core import Clock, EvidenceInvalid, Store, canonical_json
+from alphaswarm.core import Clock, EvidenceInvalid, Store, canonical_json, content_key
 from alphaswarm.research.examine import checked, factor_values
 from alphaswarm.research.finalists import Finalists
 from alphaswarm.research.panels import OpenPanel, Panels
@@ -111,7 +110,7 @@ class Pool:
         }
         named = {name: entry[name] for name in ("digest", "horizon", "fill")} | {"lineage": verdict.lineage}
         row = {
-            "key": hashlib.sha256(canonical_json({"event": "add"} | named)).hexdigest(),
+            "key": content_key({"event": "add"} | named),
             "event": "add",
             "lineage": verdict.lineage,
             "trial": verdict.trial,
@@ -242,7 +241,7 @@ class Pool:
                     "trial": None,
                     "body": canonical_json({"content": content}).decode(),
                 }
-                key = hashlib.sha256(canonical_json({"event": "release", "content": content})).hexdigest()
+                key = content_key({"event": "release", "content": content})
                 connection.execute(insert(pool).values({**event, "key": key, "created": row["created"]}))
         if not added:
             self._refuse_second(content)
@@ -389,4 +388,4 @@ def _content(lineage: str, horizon: int, fill: str, members: Sequence[Member]) -
         "fill": fill,
         "members": sorted((member.digest, member.sign) for member in members),
     }
-    return hashlib.sha256(canonical_json(held)).hexdigest()
+    return content_key(held)

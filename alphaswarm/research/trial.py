@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping
 from typing import Any, Literal
@@ -10,7 +9,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy import RowMapping
 
-from alphaswarm.core import canonical_json
+from alphaswarm.core import content_key
 
 __all__ = ["Trial", "TrialWindow", "trial_key"]
 
@@ -151,4 +150,4 @@ EVIDENCE_FIELDS = frozenset(
 def trial_key(*, digest: str, panel: str, panel_digest: str, horizon: int, fill: str) -> str:
     """The content key of a trial: equal questions have equal keys, in every workspace."""
     body = {"digest": digest, "fill": fill, "horizon": horizon, "panel": panel, "panel_digest": panel_digest}
-    return hashlib.sha256(canonical_json(body)).hexdigest()
+    return content_key(body)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from alphaswarm.core import DataInvalid, Summary, canonical_json
+from alphaswarm.core import DataInvalid, Summary, canonical_json, content_key
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -40,3 +40,9 @@ def test_digest_is_the_hash_of_the_bytes() -> None:
 def test_what_json_can_not_hold_is_refused(value: object) -> None:
     with pytest.raises(DataInvalid, match="finite plain JSON"):
         canonical_json({"x": value})
+
+
+def test_equal_values_have_equal_keys() -> None:
+    assert content_key({"b": 1, "a": [1.5, None]}) == content_key({"a": [1.5, None], "b": 1})
+    assert content_key({"a": 1}) != content_key({"a": 2})
+    assert content_key([]) == hashlib.sha256(b"[]").hexdigest()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
@@ -10,7 +9,7 @@ from mcp.server.mcpserver import Context
 from pydantic import BaseModel, Field
 
 from alphaswarm.core.errors import ExpressionError, FieldNotFound, UnknownName
-from alphaswarm.core.summary import canonical_json
+from alphaswarm.core.summary import content_key
 from alphaswarm.mcp_server.desk import Desk
 from alphaswarm.mcp_server.paging import cut
 from alphaswarm.mcp_server.tools.alphas import Expression, FillName, Plain
@@ -256,7 +255,7 @@ def _key(workspace: Workspace, expression: str, panel: str | None, how: dict[str
         return workspace.backtest_key(BacktestRequest("expression", expression, name, trader, how["horizon"]))
     except (ExpressionError, FieldNotFound):
         # The job refuses it, after counting the trial; its id is never asked for.
-        return hashlib.sha256(canonical_json([expression, name, how])).hexdigest()
+        return content_key([expression, name, how])
 
 
 async def _answer(
