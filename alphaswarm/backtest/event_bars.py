@@ -8,10 +8,9 @@ included), so that the two can be held against each other.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from alphaswarm.core.jit import jit
+from alphaswarm.core.jit import jit, sums
 
 __all__ = ["CASH", "COSTS", "EQUITY", "FIGURES", "GROSS", "NET", "TURNOVER"]
 __all__ += ["CUT_TO_CASH", "CUT_TO_VOLUME", "MISSING", "UNPRICED"]
@@ -35,11 +34,8 @@ FIGURES = 6
 # Places of the counts: orders without a price, cut to the volume, cut to the cash; closes missing.
 UNPRICED, CUT_TO_VOLUME, CUT_TO_CASH, MISSING = range(4)
 
-# Sums over names in any order: what makes them fit vector registers.
-_sum = njit(error_model="numpy", nogil=True, fastmath={"reassoc", "contract", "nsz"})
 
-
-@_sum
+@sums
 def value_of(size: Array, price: Array) -> float:
     """Value of positions [N] at `price` [N]; 0 stands for a price that was never seen."""
     total = 0.0
@@ -48,7 +44,7 @@ def value_of(size: Array, price: Array) -> float:
     return total
 
 
-@_sum
+@sums
 def _trades(before: Array, after: Array, price: Array) -> tuple[float, float]:
     """Value bought, and value sold, between two rows of positions."""
     bought = 0.0
@@ -61,7 +57,7 @@ def _trades(before: Array, after: Array, price: Array) -> tuple[float, float]:
     return bought, sold
 
 
-@_sum
+@sums
 def _value_ahead(size: Array, fill: Array, known: Array) -> float:
     """`value_of` positions [N] just before a fill: at its price, or the last close where it has none."""
     total = 0.0
@@ -70,7 +66,7 @@ def _value_ahead(size: Array, fill: Array, known: Array) -> float:
     return total
 
 
-@_sum
+@sums
 def _wanted_whole(target: Array, equity: float, price: Array, size: Array, after: Array) -> tuple[float, float, int]:
     """`wanted` in lots of one share and `_trades` in one go."""
     bought = 0.0
@@ -223,7 +219,7 @@ def _held_without(size: Array, gone: NDArray[np.bool_]) -> int:
     return missing
 
 
-@_sum
+@sums
 def _fractions(size: Array, price: Array, equity: float, held: Array) -> tuple[float, float]:
     """Positions [N] as fractions of equity into `held`, and their exposures; 0 where there is no equity."""
     gross = 0.0

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alphaswarm.core import Panel
+from alphaswarm.core.jit import jit
 
 __all__ = [
     "VOLATILITY_ROWS",
@@ -50,14 +51,30 @@ def tradable(panel: Panel, prices: Array) -> NDArray[np.bool_]:
     return priced if volume is None else priced & (volume != 0.0)
 
 
+@jit
 def trailing_mean(values: Array, rows: int) -> Array:
-    """Mean of the finite values above 0 of the last `rows` rows [T, N]; NaN with fewer than half of them."""
-    return _trailing(np.where(values > 0.0, values, np.nan), rows)
+    """Mean of the values above 0 of the last `rows` rows [T, N]; NaN with fewer than half of them."""
+    days, names = values.shape
+    out = np.full((days, names), np.nan)
+    total = np.empty(names)
+    count = np.empty(names)
+    for t in range(days):
+        total[:] = 0.0
+        count[:] = 0.0
+        for s in range(max(0, t - rows + 1), t + 1):  # no running sum: large days must leave no rounding behind
+            for i in range(names):
+                good = values[s, i] > 0.0
+                total[i] += values[s, i] if good else 0.0
+                count[i] += 1.0 if good else 0.0
+        for i in range(names):
+            if 2.0 * count[i] >= rows:
+                out[t, i] = total[i] / count[i]
+    return out
 
 
 def trailing_volatility(returns: Array, rows: int = VOLATILITY_ROWS) -> Array:
     """Standard deviation (ddof 1) of the finite `returns` of the last `rows` rows [T, N]; NaN with fewer than half."""
-    mean = _trailing(returns, rows)
+    mean = _finite_mean(returns, rows)
     total = np.zeros(returns.shape)
     count = np.zeros(returns.shape, np.int64)
     for lag in range(min(rows, returns.shape[0])):  # two passes: no difference of large sums
@@ -70,7 +87,7 @@ def trailing_volatility(returns: Array, rows: int = VOLATILITY_ROWS) -> Array:
     return np.sqrt(variance)
 
 
-def _trailing(values: Array, rows: int) -> Array:
+def _finite_mean(values: Array, rows: int) -> Array:
     total = np.zeros(values.shape)
     count = np.zeros(values.shape, np.int64)
     for lag in range(min(rows, values.shape[0])):  # no running sum: a large day must not leave rounding behind

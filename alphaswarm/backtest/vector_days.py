@@ -10,10 +10,9 @@ targets, times what they were a fraction of.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from alphaswarm.core.jit import jit
+from alphaswarm.core.jit import jit, sums
 
 __all__ = ["EQUITY", "FIGURES", "GROSS", "NET", "PAID", "TURNOVER", "batch", "filled", "moved", "whole_rows"]
 
@@ -25,11 +24,8 @@ FIGURES = 5
 # Days of one strategy that are done before the next strategy's: their returns stay in the cache.
 BLOCK = 256
 
-# Sums over names in any order: what makes them fit vector registers.
-_sum = njit(error_model="numpy", nogil=True, fastmath={"reassoc", "contract", "nsz"})
 
-
-@_sum
+@sums
 def _total(values: Array) -> float:
     total = 0.0
     for i in range(values.size):
@@ -37,7 +33,7 @@ def _total(values: Array) -> float:
     return total
 
 
-@_sum
+@sums
 def _grow(held: Array, returns: Array) -> float:
     total = 0.0
     for i in range(held.size):
@@ -47,7 +43,7 @@ def _grow(held: Array, returns: Array) -> float:
     return total
 
 
-@_sum
+@sums
 def _fill_all(held: Array, target: Array, value: float) -> tuple[float, float]:
     """Bring every name to its target: value traded on both sides, and held without signs."""
     traded = 0.0
@@ -61,7 +57,7 @@ def _fill_all(held: Array, target: Array, value: float) -> tuple[float, float]:
     return traded, gross
 
 
-@_sum
+@sums
 def _earned(last: Array, returns: Array, target: Array) -> tuple[float, float]:
     """What positions `last` [N] earn, and the sum of `target` [N]."""
     earned = 0.0
@@ -72,7 +68,7 @@ def _earned(last: Array, returns: Array, target: Array) -> tuple[float, float]:
     return earned, net
 
 
-@_sum
+@sums
 def _refill(last: Array, returns: Array, target: Array, unit: float, value: float) -> tuple[float, float]:
     """`_fill_all` of positions that were `last` times `unit` [N] before they earned; gross in fractions of `value`."""
     traded = 0.0
@@ -86,7 +82,7 @@ def _refill(last: Array, returns: Array, target: Array, unit: float, value: floa
     return traded, gross
 
 
-@_sum
+@sums
 def _spread(held: Array, target: Array, unit: float) -> None:
     """Write down positions [N]."""
     scale = held.dtype.type(unit)
@@ -94,7 +90,7 @@ def _spread(held: Array, target: Array, unit: float) -> None:
         held[i] = target[i] * scale
 
 
-@_sum
+@sums
 def _gross(held: Array) -> float:
     total = 0.0
     for i in range(held.size):

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alphaswarm.backtest import metrics
+from alphaswarm.backtest.liquidity import VOLUME_ROWS, dollar_volume, trailing_mean
 from alphaswarm.core import EvidenceInvalid, Panel
 from alphaswarm.core.jit import jit
 from alphaswarm.evaluation.series import FactorSeries
@@ -17,8 +18,6 @@ from alphaswarm.trading import COST_CURVE_BP, SquareRootImpact, TradedNames
 
 __all__ = [
     "CURVE_AUM",
-    "VOLATILITY_ROWS",
-    "VOLUME_ROWS",
     "Capacity",
     "CostPoint",
     "book_capacity",
@@ -26,9 +25,6 @@ __all__ = [
     "liquidity",
 ]
 
-# Rows behind the volume and the volatility that an order of the next session is measured by.
-VOLUME_ROWS = 20
-VOLATILITY_ROWS = 60
 # Money at which the Sharpe ratio is shown, in the unit of the panel's dollar volume.
 CURVE_AUM = (1e6, 1e7, 1e8, 1e9, 1e10)
 
@@ -69,14 +65,10 @@ def liquidity(panel: Panel, volatility: Floats) -> TradedNames | None:
         panel: with `dollar_volume`, or `close` and `volume`.
         volatility: [T, N], standard deviation of daily returns over rows up to each row (60 by custom).
     """
-    found = panel.fields
-    if "dollar_volume" in found:
-        traded = found["dollar_volume"]
-    elif "close" in found and "volume" in found:
-        traded = found["close"] * found["volume"]
-    else:
+    traded = dollar_volume(panel)
+    if traded is None:
         return None
-    return TradedNames(dollar_volume=_trailing_mean(traded, VOLUME_ROWS), volatility=volatility)
+    return TradedNames(dollar_volume=trailing_mean(traded, VOLUME_ROWS), volatility=volatility)
 
 
 @dataclass(frozen=True)
@@ -201,24 +193,3 @@ def _halving(result: Floats, daily: Floats) -> float:
     # the smaller root above 0, without taking a difference of near equals
     s = c / (root - b) if b <= 0.0 else -(b + root) / a
     return float(s**2)
-
-
-@jit
-def _trailing_mean(values: Floats, rows: int) -> Floats:
-    """Mean of the values above 0 of the last `rows` rows [T, N]; NaN with fewer than half of them."""
-    days, names = values.shape
-    out = np.full((days, names), np.nan)
-    total = np.empty(names)
-    count = np.empty(names)
-    for t in range(days):
-        total[:] = 0.0
-        count[:] = 0.0
-        for s in range(max(0, t - rows + 1), t + 1):  # no running sum: large days must leave no rounding behind
-            for i in range(names):
-                good = values[s, i] > 0.0
-                total[i] += values[s, i] if good else 0.0
-                count[i] += 1.0 if good else 0.0
-        for i in range(names):
-            if 2.0 * count[i] >= rows:
-                out[t, i] = total[i] / count[i]
-    return out
