@@ -1,10 +1,10 @@
 """What every backtest engine must do: subclass in a test file, and pytest runs it.
 
-    from alphaswarm.testing.engines import EngineContract
+from alphaswarm.testing.engines import EngineContract
 
 class TestMyEngine(EngineContract):
-    def make_engine(self):
-        return MyEngine()
+def make_engine(self):
+return MyEngine()
 """
 
 from __future__ import annotations
