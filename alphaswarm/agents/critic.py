@@ -55,12 +55,12 @@ def _strength(metrics: Mapping[str, Any]) -> tuple[str, str] | None:
     if t is None:
         why = (metrics.get("missing") or {}).get("rank_ic_t", "too few days with values")
         return f"no evidence: {why}", "use shorter windows, or fields that are there on most days"
-    of = "RankIC" if metrics.get("evidence_t") is None else "evidence"
+    of = "RankIC t" if metrics.get("evidence_z") is None else "evidence z"
     if abs(t) < WEAK_T:
-        return f"weak: {of} t {t:.2f} is what chance gives", "leave this idea or change what it measures"
+        return f"weak: {of} {t:.2f} is what chance gives", "leave this idea or change what it measures"
     if abs(t) < FLOOR_T:
         return (
-            f"not enough: {of} t {t:.2f} is under {FLOOR_T:g}",
+            f"not enough: {of} {t:.2f} is under {FLOOR_T:g}",
             "vary the window, or take out what it is mixed with",
         )
     return None

@@ -49,6 +49,7 @@ KEPT_METRICS = (
     "rank_icir",
     "evidence",
     "evidence_t",
+    "evidence_z",
     "residual_rank_ic",
     "residual_rank_ic_t",
     "turnover",

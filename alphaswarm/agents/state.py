@@ -53,7 +53,7 @@ class RunState(TypedDict, total=False):
 
 
 def strength(metrics: Mapping[str, Any] | None) -> float | None:
-    """The signed t-value that a search goes by: of the evidence on residual returns, else of the RankIC."""
+    """The signed z-value that a search goes by: of the evidence on residual returns, else the t of the RankIC."""
     found = metrics or {}
-    t: float | None = found.get("rank_ic_t") if found.get("evidence_t") is None else found["evidence_t"]
-    return t
+    z: float | None = found.get("rank_ic_t") if found.get("evidence_z") is None else found["evidence_z"]
+    return z

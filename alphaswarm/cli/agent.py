@@ -214,7 +214,7 @@ def _progress(run: Run) -> Iterator[Any]:
         bar.update(task, description=event["phase"], completed=event["budget"]["new"])
         candidate = event.get("candidate") or {}
         metrics = candidate.get("metrics") or {}
-        t = metrics.get("rank_ic_t") if metrics.get("evidence_t") is None else metrics["evidence_t"]
+        t = metrics.get("rank_ic_t") if metrics.get("evidence_z") is None else metrics["evidence_z"]
         if t is not None and abs(t) > abs(best):
             best = t
             bar.update(
@@ -245,7 +245,7 @@ def _body(project: Workspace, run: Run) -> dict[str, Any]:
 
 def _print_run(body: dict[str, Any]) -> None:
     print(f"\n{body['verdict']}\n")
-    columns = ("id", "expression", "source", "evidence t", "residual t", "RankIC", "break-even bp", "net SR 5bp")
+    columns = ("id", "expression", "source", "evidence z", "residual t", "RankIC", "break-even bp", "net SR 5bp")
     decided = {one["trial"]: one.get("verdict", "") for one in (*body["near_misses"], *body["finalists"])}
     tried = {one["trial"]: one for one in body["candidates"]}
     rows = [
@@ -253,7 +253,7 @@ def _print_run(body: dict[str, Any]) -> None:
             one["trial"][:8],
             shortened(one["expression"]),
             one["source"],
-            number(one["evidence_t"]),
+            number(one["evidence_z"]),
             number(one["residual_rank_ic_t"]),
             number(one["rank_ic"], 4),
             number(one["breakeven_bp"], 1),
@@ -268,7 +268,7 @@ def _print_run(body: dict[str, Any]) -> None:
     if body["statistic"] == "rank_ic_t":
         print("\nno evidence on residual returns here: ordered, and held against the hurdle, by the t of the RankIC")
     else:
-        print(f"\nevidence t is held against the hurdle {body['hurdle']:.2f} of {body['trials_total']} trials")
+        print(f"\nevidence z is held against the hurdle {body['hurdle']:.2f} of {body['trials_total']} trials")
     said = {one["digest"]: one["words"] for one in (*body["accepted"], *body["near_misses"]) if "words" in one}
     for words in list(said.values())[:SHOWN_WORDS]:
         print(f"- {words}")

@@ -279,7 +279,7 @@ def show(
 
 
 TRIAL_COLUMNS = (
-    "id", "expression", "panel", "h", "evidence t", "RankIC", "t", "turnover", "break-even bp", "net SR 5bp"
+    "id", "expression", "panel", "h", "evidence z", "RankIC", "t", "turnover", "break-even bp", "net SR 5bp"
 )  # fmt: skip
 
 
@@ -291,7 +291,7 @@ def trial_row(trial: Trial) -> tuple[str, ...]:
         trial.expression,
         trial.panel,
         str(trial.horizon),
-        number(trial.evidence_t),
+        number(trial.evidence_z),
         number(trial.rank_ic, 4),
         number(trial.rank_ic_t),
         number(trial.turnover),
@@ -329,12 +329,12 @@ def _print_verdict(verdict: Verdict) -> None:
 
 
 def _print_comparison(found: Comparison) -> None:
-    columns = ("", "expression", "evidence t", "residual t", "RankIC", "turnover", "break-even bp", "net SR 5bp")
+    columns = ("", "expression", "evidence z", "residual t", "RankIC", "turnover", "break-even bp", "net SR 5bp")
     rows = [
         (
             str(place),
             one.expression,
-            number(one.evidence_t),
+            number(one.evidence_z),
             number(one.residual_rank_ic_t),
             number(one.rank_ic, 4),
             number(one.turnover),
@@ -359,7 +359,10 @@ def _print_trial(trial: Trial) -> None:
     if trial.evidence_t is None and "evidence_t" in trial.missing:
         print(f"evidence   none on residual returns: {trial.missing['evidence_t']}")
     else:
-        print(f"evidence   {number(trial.evidence, 4)}  t {number(trial.evidence_t)}, on residual returns")
+        print(
+            f"evidence   {number(trial.evidence, 4)}  t {number(trial.evidence_t)}  z {number(trial.evidence_z)}, "
+            "on residual returns"
+        )
         print(f"residual   {number(trial.residual_rank_ic, 4)}  t {number(trial.residual_rank_ic_t)}, their RankIC")
     print(f"RankIC     {number(trial.rank_ic, 4)}  t {number(trial.rank_ic_t)}")
     print(f"IC         {number(trial.ic, 4)}  t {number(trial.ic_t)}  ICIR {number(trial.icir)}")

@@ -88,13 +88,13 @@ def _print_state(state: PoolState) -> None:
         print(f"the pool of {state.lineage} at horizon {state.horizon}, {state.fill} is empty: pool add TRIAL")
         return
     print(f"pool of {state.lineage}, horizon {state.horizon}, {state.fill}; figures of the search window\n")
-    columns = ("id", "expression", "sign", "evidence t", "net SR", "tradable", "share", "adds")
+    columns = ("id", "expression", "sign", "evidence z", "net SR", "tradable", "share", "adds")
     rows = [
         (
             member.trial[:10],
             member.expression,
             f"{member.sign:+d}",
-            number(member.evidence_t),
+            number(member.evidence_z),
             number(member.net_sharpe),
             "yes" if member.tradable else "no",
             number(member.weight),
@@ -102,9 +102,9 @@ def _print_state(state: PoolState) -> None:
         )
         for member in state.members
     ]
-    print_table(columns, rows, right=("sign", "evidence t", "net SR", "share", "adds"))
+    print_table(columns, rows, right=("sign", "evidence z", "net SR", "share", "adds"))
     if state.combination is not None:
-        print(f"\ncombination (ridge): evidence t {number(state.combination['evidence_t'])}")
+        print(f"\ncombination (ridge): evidence z {number(state.combination['evidence_z'])}")
     if state.released is None:
         print("\nselection and vault are sealed: pool release reads the vault once for this pool")
     else:
@@ -113,7 +113,7 @@ def _print_state(state: PoolState) -> None:
 
 def _print_released(state: PoolState, released: Mapping[str, Any]) -> None:
     print(f"\nreleased on {released['read'][:10]}; these figures are shown for ever and never read again\n")
-    columns = ("window", "what", "evidence t", "RankIC", "t", "SR", "net SR 5bp", "break-even bp")
+    columns = ("window", "what", "evidence z", "RankIC", "t", "SR", "net SR 5bp", "break-even bp")
     rows = []
     for name in ("selection", "vault"):
         found = released[name]
@@ -122,7 +122,7 @@ def _print_released(state: PoolState, released: Mapping[str, Any]) -> None:
             shown.append(("combination", found["combination"]))
         for what, one in shown:
             figures = (
-                number(one["evidence_t"]),
+                number(one["evidence_z"]),
                 number(one["rank_ic"], 4),
                 number(one["rank_ic_t"]),
                 number(one["sharpe"]),

@@ -11,6 +11,7 @@ from alphaswarm.evaluation.gates import GateResult, Thresholds
 from alphaswarm.evaluation.ic import ic_series, information_ratio, newey_west_lags, newey_west_t, rank_ic_series
 from alphaswarm.evaluation.known import KnownFormula, KnownFormulas
 from alphaswarm.evaluation.labels import forward_returns
+from alphaswarm.evaluation.mean_test import mean_z
 from alphaswarm.evaluation.multiple import bh_fdr, confirmation_hurdle, effective_trials, hurdle
 from alphaswarm.evaluation.neutral import ExposureSet, Left, correlations_left, residual_ranks, what_is_left
 from alphaswarm.evaluation.overfitting import Overfitting, pbo
@@ -82,6 +83,7 @@ __all__ = [
     "information_ratio",
     "liquidity",
     "market_regimes",
+    "mean_z",
     "minimum_backtest_length",
     "minimum_track_record_length",
     "newey_west_lags",

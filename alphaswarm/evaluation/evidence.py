@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from alphaswarm.backtest import metrics
 from alphaswarm.evaluation.ic import information_ratio, newey_west_lags, newey_west_t, rank_ic_series
+from alphaswarm.evaluation.mean_test import mean_z
 from alphaswarm.evaluation.series import FactorSeries
 from alphaswarm.evaluation.windows import Window
 from alphaswarm.trading import COST_CURVE_BP
@@ -48,6 +49,7 @@ class Evidence:
         decay: rank IC by horizon.
         evidence: correlation of the factor's rank with the label's residual per unit of risk, see `Exposures`:
             what is left after market, volatility, size and common components. This is what is judged.
+        evidence_z: its mean on the scale that hurdles are drawn on, see `mean_z`.
         evidence_days: dates where it is defined.
         residual_rank_ic: rank IC with the residual: a check of the sign, since ranks see the skew of a residual too.
         quantiles: mean one-row label from the lowest fifth to the highest.
@@ -82,6 +84,7 @@ class Evidence:
     decay: Mapping[int, DecayPoint]
     evidence: float | None
     evidence_t: float | None
+    evidence_z: float | None
     evidence_days: int
     residual_rank_ic: float | None
     residual_rank_ic_t: float | None
@@ -142,6 +145,7 @@ def summarise(series: FactorSeries, window: Window) -> Evidence:
         decay=decay,
         evidence=metrics.mean(evidence),
         evidence_t=newey_west_t(evidence, horizon=series.horizon),
+        evidence_z=mean_z(evidence, horizon=series.horizon),
         evidence_days=evidence.size,
         residual_rank_ic=metrics.mean(residual_rank_ic),
         residual_rank_ic_t=newey_west_t(residual_rank_ic, horizon=series.horizon),
@@ -213,7 +217,7 @@ def _reasons(found: Evidence, series: FactorSeries) -> dict[str, str]:
     no_evidence = series.no_residual.get("evidence", f"no date has {series.min_names} names with a residual and ranks")
     few = no_evidence if not found.evidence_days else f"{found.evidence_days} dates are too few, or do not vary"
     because |= dict.fromkeys(("evidence", "residual_rank_ic"), no_evidence)
-    because |= dict.fromkeys(("evidence_t", "residual_rank_ic_t"), few)
+    because |= dict.fromkeys(("evidence_t", "evidence_z", "residual_rank_ic_t"), few)
     reasons = {name: why for name, why in because.items() if getattr(found, name) is None}
     reasons |= {f"decay.{h}": f"too few dates with a label of {h} rows" for h, p in found.decay.items() if p.t is None}
     reasons |= {f"net_sharpe.{bp:g}": flat for bp, value in found.net_sharpe.items() if value is None}

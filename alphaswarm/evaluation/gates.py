@@ -146,13 +146,13 @@ def search_gates(evidence: Mapping[str, Any], *, rows: int, n_trials: int, synth
         n_trials: N, every distinct trial ever made on these data.
         synthetic: made data have no leak to look for, whatever their IC.
     """
-    t, ranks_t = evidence.get("evidence_t"), evidence.get("residual_rank_ic_t")
+    z, ranks_t = evidence.get("evidence_z"), evidence.get("residual_rank_ic_t")
     why: Mapping[str, str] = evidence.get("missing") or {}
     return [
         _at_least("history", float(rows), float(MIN_ROWS), f"{rows} rows in the search window, {MIN_ROWS} are needed"),
         _leak(evidence, synthetic=synthetic),
-        _over_hurdle(t, hurdle(max(1, n_trials)), why.get("evidence_t", "")),
-        _same_sign(t, ranks_t),
+        _over_hurdle(z, hurdle(max(1, n_trials)), why.get("evidence_z", "")),
+        _same_sign(z, ranks_t),
         _agreement(evidence),
     ]
 
@@ -179,10 +179,10 @@ def distinct_gate(stronger: str | None, correlation: float | None, *, kept: bool
     )
 
 
-def confirmation_gate(evidence_t: float | None, sign: int, k: int) -> GateResult:
+def confirmation_gate(evidence_z: float | None, sign: int, k: int) -> GateResult:
     """Tier 1 on the selection window: evidence of the sign that the search chose, over the hurdle of K finalists."""
     least = confirmation_hurdle(k)
-    passed = evidence_t is not None and sign * evidence_t >= least
+    passed = evidence_z is not None and sign * evidence_z >= least
     return GateResult(
         name="confirmation", tier=1, window="selection", value=None, threshold=least, passed=passed, reason=SEALED
     )
@@ -273,14 +273,14 @@ def _leak(evidence: Mapping[str, Any], *, synthetic: bool) -> GateResult:
     )
 
 
-def _over_hurdle(t: float | None, least: float, why: str) -> GateResult:
-    passed = t is not None and abs(t) >= least
-    reason = "" if passed else (why or "no evidence on residual returns") if t is None else "within reach of luck"
-    return GateResult(name="evidence", tier=1, window="search", value=t, threshold=least, passed=passed, reason=reason)
+def _over_hurdle(z: float | None, least: float, why: str) -> GateResult:
+    passed = z is not None and abs(z) >= least
+    reason = "" if passed else (why or "no evidence on residual returns") if z is None else "within reach of luck"
+    return GateResult(name="evidence", tier=1, window="search", value=z, threshold=least, passed=passed, reason=reason)
 
 
-def _same_sign(t: float | None, ranks_t: float | None) -> GateResult:
-    passed = t is not None and ranks_t is not None and math.copysign(1.0, t) * ranks_t >= SIGN_T
+def _same_sign(z: float | None, ranks_t: float | None) -> GateResult:
+    passed = z is not None and ranks_t is not None and math.copysign(1.0, z) * ranks_t >= SIGN_T
     reason = "" if passed else "ranks on residual returns don't confirm the sign"
     return GateResult(
         name="residual_rank_ic",

@@ -22,7 +22,7 @@ MIN_COMMON_DAYS = 20
 
 
 def hurdle(n_trials: int) -> float:
-    """c(N): the least ``|t|`` that counts as evidence for one of N trials.
+    """c(N): the least ``|z|`` that counts as evidence for one of N trials.
 
     ``max(3, quantile(1 - 0.025 / N))`` of the normal distribution: 5 % two-sided over all trials
     (Bonferroni), never below 3. N is every distinct trial ever made on the panel. c(60) = 3.34,
@@ -37,7 +37,7 @@ def hurdle(n_trials: int) -> float:
 
 
 def confirmation_hurdle(n_finalists: int) -> float:
-    """The least ``t``, in the direction found on search, that confirms one of K finalists on fresh rows.
+    """The least z, in the direction found on search, that confirms one of K finalists on fresh rows.
 
     ``quantile(1 - 0.05 / K)`` of the normal distribution, K counting every finalist ever sent to those rows:
     1.645 for one, 2.33 for five. That is 5 % one-sided over K that are sent together (Bonferroni). Sent one

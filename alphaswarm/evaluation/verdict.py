@@ -102,13 +102,13 @@ def sentence(
     if status == "redundant":
         return f"not sent to the selection window: {told['distinct'].reason}"
     evidence = told["evidence"]
-    t = f"evidence t {evidence.value or 0.0:+.2f}"
+    z = f"evidence z {evidence.value or 0.0:+.2f}"
     if status == "rejected":
         if not evidence.passed:
             least = f"{evidence.threshold:.2f} for {_many(n_trials, 'trial')}"
-            return f"rejected: {t} is within reach of luck (hurdle {least})"
-        return f"rejected: {t}, but {told['residual_rank_ic'].reason}"
-    real = f"{t} beats the hurdle {evidence.threshold:.2f} of {_many(n_trials, 'trial')}"
+            return f"rejected: {z} is within reach of luck (hurdle {least})"
+        return f"rejected: {z}, but {told['residual_rank_ic'].reason}"
+    real = f"{z} beats the hurdle {evidence.threshold:.2f} of {_many(n_trials, 'trial')}"
     bets = _many(k or 0, "bet")
     if status == "unconfirmed":
         return f"not confirmed: {real}, but it fails on rows that the search never saw ({bets} made there)"

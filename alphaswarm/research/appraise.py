@@ -112,7 +112,7 @@ class Appraiser:
         if evaluator is None:
             return None
         found = evaluator.evidence(factor_values(checked(trial.expression, opened.panel), opened.seen))
-        names = ("n_days", "rank_ic", "rank_ic_t", "evidence", "evidence_t", "sharpe")
+        names = ("n_days", "rank_ic", "rank_ic_t", "evidence", "evidence_z", "sharpe")
         return {"window": evaluator.window.to_dict(), **{name: getattr(found, name) for name in names}}
 
     def _tear_sheets(self, opened: OpenPanel, trial: Trial) -> TearSheets:

@@ -27,7 +27,7 @@ class Compared(BaseModel):
     trial: str
     expression: str
     digest: str
-    evidence_t: float | None = Field(description="t of the evidence on residual returns: held against the hurdle")
+    evidence_z: float | None = Field(description="z of the evidence on residual returns: held against the hurdle")
     residual_rank_ic_t: float | None
     rank_ic: float | None
     rank_ic_t: float | None

@@ -234,8 +234,8 @@ def _invalid(text: str, dialect: str, error: ExpressionError | FieldNotFound) ->
 
 
 def _strength(evidence: Mapping[str, Any]) -> float | None:
-    """|t| of the residual evidence, or of the RankIC where a panel is too short for that."""
-    found = evidence.get("evidence_t")
+    """|z| of the residual evidence, or |t| of the RankIC where a panel is too short for that."""
+    found = evidence.get("evidence_z")
     if found is None:
         found = evidence.get("rank_ic_t")
     return None if found is None else abs(found)

@@ -29,7 +29,7 @@ AT_LEAST, AT_MOST = "\N{GREATER-THAN OR EQUAL TO}", "\N{LESS-THAN OR EQUAL TO}"
 GATES: Mapping[str, tuple[str, str, str, float, str]] = {
     "history": ("Days in the window", ",.0f", "", 1, AT_LEAST),
     "leak": ("Mean daily |IC|, no leak", ".3f", "", 1, AT_MOST),
-    "evidence": ("Evidence t", ".2f", "", 1, AT_LEAST),
+    "evidence": ("Evidence z", ".2f", "", 1, AT_LEAST),
     "residual_rank_ic": ("Residual RankIC t", ".2f", "", 1, AT_LEAST),
     "agreement": ("Ranks, means, money agree", "", "", 1, ""),
     "distinct": ("Unlike stronger bets", ".2f", "", 1, "<"),
@@ -201,6 +201,7 @@ def _side_by_side(sheet: TearSheet) -> list[tuple[str, list[tuple[str, Markup, b
             [
                 one("Evidence", "evidence", found.evidence, ".4f"),
                 one("t", "evidence_t", found.evidence_t, ".2f"),
+                one("z", "evidence_z", found.evidence_z, ".2f"),
                 one("RankIC", "residual_rank_ic", found.residual_rank_ic, ".4f"),
                 one("t", "residual_rank_ic_t", found.residual_rank_ic_t, ".2f"),
             ],

@@ -18,7 +18,7 @@ class Held:
 
     Attributes:
         sign: 1 as written, -1 turned round.
-        t: of the evidence on residual returns; of the RankIC where there is none.
+        z: of the evidence on residual returns; t of the RankIC where there is none.
         rank_ic_t: of the RankIC.
         residual_t: of the RankIC with residual returns.
         breakeven_bp: of the book that is held so.
@@ -26,7 +26,7 @@ class Held:
     """
 
     sign: int
-    t: float | None
+    z: float | None
     rank_ic_t: float | None
     residual_t: float | None
     breakeven_bp: float | None
@@ -35,8 +35,8 @@ class Held:
     @classmethod
     def of(cls, trial: Trial, cost_bp: float) -> Held:
         """The figures of an evaluated trial."""
-        t = trial.rank_ic_t if trial.evidence_t is None else trial.evidence_t
-        sign = -1 if t is not None and t < 0 else 1
+        z = trial.rank_ic_t if trial.evidence_z is None else trial.evidence_z
+        sign = -1 if z is not None and z < 0 else 1
         curve = {float(cost): value for cost, value in trial.net_sharpe.items()}
         net = curve.get(cost_bp) if sign > 0 else _turned_sharpe(trial.breakeven_bp, curve, cost_bp)
 
@@ -45,7 +45,7 @@ class Held:
 
         return cls(
             sign=sign,
-            t=turned(t),
+            z=turned(z),
             rank_ic_t=turned(trial.rank_ic_t),
             residual_t=turned(trial.residual_rank_ic_t),
             breakeven_bp=turned(trial.breakeven_bp),

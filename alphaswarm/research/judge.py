@@ -171,16 +171,16 @@ class Judge:
         from alphaswarm.evaluation.verdict import search_status
 
         figures: Mapping[str, Any] = trial.model_dump()
-        if trial.evidence_t is None and "evidence_t" not in trial.missing:  # measured by an earlier version
+        if trial.evidence_z is None and "evidence_z" not in trial.missing:  # measured by an earlier version
             figures, _ = self._measured(case.opened, trial)
         rows, synthetic = case.opened.days, _is_synthetic(case.opened)
         gates = search_gates(figures, rows=rows, n_trials=case.n_trials, synthetic=synthetic)
-        t = figures.get("evidence_t") or 0.0
+        z = figures.get("evidence_z") or 0.0
         status = "in-sample" if self._unsealed else search_status(gates)
         reported: dict[str, Any] = {}
         if case.cutoff is not None and trial.source.startswith("llm"):
             reported["after_cutoff"] = self._appraiser.after_cutoff(case.opened, trial, case.cutoff)
-        return _Draft(trial, int(np.sign(t)), tuple(gates), status, reported)
+        return _Draft(trial, int(np.sign(z)), tuple(gates), status, reported)
 
     def _sendable(self, case: _Case, drafts: Sequence[_Draft]) -> list[_Draft]:
         """Candidates whose label does not fit into the selection window can't be judged, and must not be counted."""
@@ -277,15 +277,15 @@ class Judge:
 
     def _bits(self, opened: OpenPanel, finalist: Finalist, draft: Verdict) -> list[GateResult]:
         """The gates that the selection window decides; the only place where it is read for one factor."""
-        from alphaswarm.evaluation import newey_west_t
+        from alphaswarm.evaluation import mean_z
         from alphaswarm.evaluation.gates import book_figures, confirmation_gate, selection_gates
 
         fill = cast("Fill", finalist.fill)
         evaluator = self._selection(opened, finalist.horizon, fill, finalist.selection)
         factor = factor_values(checked(draft.expression, opened.panel), evaluator.panel)
         series = evaluator.series(factor)
-        t = newey_west_t(series.evidence, horizon=finalist.horizon)
-        confirmation = confirmation_gate(t, finalist.sign, finalist.k)
+        z = mean_z(series.evidence, horizon=finalist.horizon)
+        confirmation = confirmation_gate(z, finalist.sign, finalist.k)
         if not confirmation.passed:
             return [confirmation]
         thresholds = draft.thresholds

@@ -30,12 +30,12 @@ class Multiplicity:
 
     Attributes:
         keys: digest, horizon and fill of each, in order of proposal: S trials.
-        evidence_t: [S], NaN where there is none.
+        evidence_z: [S], NaN where there is none.
         gross: daily results before costs of those that were kept and share their days, [D, S'].
     """
 
     keys: tuple[Key, ...]
-    evidence_t: NDArray[np.float64]
+    evidence_z: NDArray[np.float64]
     gross: NDArray[np.float64]
 
     @classmethod
@@ -50,8 +50,8 @@ class Multiplicity:
             key = (row["digest"], row["horizon"], row["fill"])
             if key in found or len(found) >= MOST_TRIALS:
                 continue
-            t = json.loads(row["evidence"]).get("evidence_t") if row["evidence"] else None
-            found[key] = np.nan if t is None else t
+            z = json.loads(row["evidence"]).get("evidence_z") if row["evidence"] else None
+            found[key] = np.nan if z is None else z
             if row["gross"] is not None:
                 columns.append(Daily.parse(row).gross)
         alike = [column for column in reversed(columns) if column.size == days and np.nanstd(column) > 0.0]
@@ -96,5 +96,5 @@ class Multiplicity:
         from alphaswarm.evaluation.multiple import bh_fdr
 
         # what has no evidence was tried all the same: it counts as a test that showed nothing
-        size = np.where(np.isfinite(self.evidence_t), np.abs(self.evidence_t), 0.0)
+        size = np.where(np.isfinite(self.evidence_z), np.abs(self.evidence_z), 0.0)
         return bh_fdr(2.0 * ndtr(-size), FALSE_DISCOVERIES)

@@ -44,7 +44,7 @@ class Member(BaseModel):
     tradable: bool
     words: str = Field(description="its verdict in one sentence")
     net_sharpe: float | None = Field(default=None, description="yearly, at the cost of its verdict")
-    evidence_t: float | None = None
+    evidence_z: float | None = None
     weight: float | None = Field(default=None, description="share in the combination")
     marginal: float | None = Field(default=None, description="ICIR of the combination with it, less that without it")
     correlations: dict[str, float | None] = Field(default={}, description="of values, to the other members by digest")
@@ -123,7 +123,8 @@ class Pool:
 
     def state(self, opened: OpenPanel, horizon: int, fill: str) -> PoolState:
         """Members, their shares and what each adds on search; what was released, if it was."""
-        from alphaswarm.evaluation.ic import information_ratio, newey_west_t
+        from alphaswarm.evaluation.ic import information_ratio
+        from alphaswarm.evaluation.mean_test import mean_z
         from alphaswarm.evaluation.pool import combine, marginal_contributions
 
         members = self._members(opened.lineage, horizon, fill)
@@ -141,7 +142,7 @@ class Pool:
                     "method": "ridge",
                     "weights": {member.digest: member.weight for member in members},
                     "evidence_icir": information_ratio(together),
-                    "evidence_t": newey_west_t(together, horizon=horizon),
+                    "evidence_z": mean_z(together, horizon=horizon),
                 }
         return PoolState(
             panel=opened.name,
@@ -289,7 +290,7 @@ class Pool:
         self, members: Sequence[Member], measured: _Measured, weights: Array, marginal: Sequence[float]
     ) -> list[Member]:
         from alphaswarm.backtest import rank_rows
-        from alphaswarm.evaluation.ic import newey_west_t
+        from alphaswarm.evaluation.mean_test import mean_z
         from alphaswarm.evaluation.pool import value_correlation
 
         ranks: list[RankedRows] = [rank_rows(factor) for factor in measured.factors]
@@ -301,12 +302,12 @@ class Pool:
                 for k, other in enumerate(members)
                 if k != place
             }
-            t = newey_west_t(series.evidence, horizon=series.horizon)
+            z = mean_z(series.evidence, horizon=series.horizon)
             update = {
                 "weight": float(weights[place]),
                 "marginal": float(marginal[place]),
                 "correlations": others,
-                "evidence_t": _known(member.sign, t),
+                "evidence_z": _known(member.sign, z),
             }
             out.append(member.model_copy(update=update))
         return out
@@ -322,7 +323,7 @@ class Pool:
         fill: str,
     ) -> tuple[Array, dict[str, Any] | None]:
         """Weights fitted on search; of two members or more, K and whether the selection window confirms them."""
-        from alphaswarm.evaluation import newey_west_t
+        from alphaswarm.evaluation import mean_z
         from alphaswarm.evaluation.gates import confirmation_gate
         from alphaswarm.evaluation.pool import blend, combine
 
@@ -340,7 +341,7 @@ class Pool:
         (sent,) = self._finalists.send(opened.lineage, number, [entry]).values()
         factors = [factor_values(checked(member.expression, opened.panel), selection.panel) for member in members]
         series = selection.series(blend(factors, signs, weights))
-        gate = confirmation_gate(newey_west_t(series.evidence, horizon=horizon), 1, sent.k)
+        gate = confirmation_gate(mean_z(series.evidence, horizon=horizon), 1, sent.k)
         return weights, {"k": sent.k, "hurdle": gate.threshold, "confirmed": bool(gate.passed)}
 
     def _figures(
@@ -365,7 +366,7 @@ def _shown(evaluator: Evaluator, factor: Array, sign: int) -> dict[str, Any]:
     found = summarise(series, evaluator.window)
     book = book_figures(series, sign, series.cost_bp)
     return {
-        "evidence_t": _known(sign, found.evidence_t),
+        "evidence_z": _known(sign, found.evidence_z),
         "rank_ic": _known(sign, found.rank_ic),
         "rank_ic_t": _known(sign, found.rank_ic_t),
         "residual_rank_ic_t": _known(sign, found.residual_rank_ic_t),

@@ -63,7 +63,7 @@ def render(data: ReportData) -> str:
     """The report as one HTML page: no script, no request, every text escaped; equal data give equal bytes."""
     style = Markup((Path(__file__).parent / "templates" / "report.css").read_text("utf-8"))  # noqa: S704  our own file
     places = {sheet.trial.id: place for place, sheet in enumerate(data.sheets, 1)}
-    top = max([data.hurdle * 1.25, *(held.t or 0.0 for held in data.held.values())])
+    top = max([data.hurdle * 1.25, *(held.z or 0.0 for held in data.held.values())])
     rows = [_row(data, rank, trial, places, top) for rank, trial in enumerate(data.measured, 1)]
     beat = [row for row in rows if row.gate == "beat"]
     alike = _correlations(data.sheets)
@@ -85,7 +85,7 @@ def render(data: ReportData) -> str:
         read="whole panel" if unsealed else "search window",
         window=f"{data.window.start} to {data.window.end}" if data.window else "not begun",
         funnel=_funnel(data),
-        dots=pictures.t_dots([(row.written_t, row.title) for row in rows if row.held.t is not None], data.hurdle),
+        dots=pictures.t_dots([(row.written_t, row.title) for row in rows if row.held.z is not None], data.hurdle),
         costs=_bets_by_cost(data, places),
         together=_together(data),
         rows=rows,
@@ -145,8 +145,8 @@ def _refusal(trial: Trial) -> str:
 def _row(data: ReportData, rank: int, trial: Trial, places: Mapping[str, int], top: float) -> SimpleNamespace:
     held, verdict = data.held[trial.id], data.verdicts.get(trial.digest)
     status = None if verdict is None else verdict.status
-    gate = "rest" if held.t is None else pictures.gate(held.t, data.hurdle)
-    written = held.sign * (held.t or 0.0)
+    gate = "rest" if held.z is None else pictures.gate(held.z, data.hurdle)
+    written = held.sign * (held.z or 0.0)
     redundant = status == "redundant"
     judged = verdict is not None and status not in ("confirmed", "redundant", "too short", "in-sample")
     near = verdict is None and gate == "near"
@@ -158,7 +158,7 @@ def _row(data: ReportData, rank: int, trial: Trial, places: Mapping[str, int], t
         written_t=written,
         sheet=places.get(trial.id),
         gate=gate,
-        gauge=pictures.t_bar(held.t, data.hurdle, top),
+        gauge=pictures.t_bar(held.z, data.hurdle, top),
         title=f"#{rank}  t {figure(written, '.2f')}  {trial.expression}",
         status=(status or gate).replace(" ", "-"),
         verdict=_in_short(data, verdict, gate, places),
@@ -229,8 +229,8 @@ def _remarks(data: ReportData, trial: Trial) -> list[str]:
     """What speaks against a factor, in words; what holds for every candidate stands beside the data."""
     found: list[str] = []
     held = data.held[trial.id]
-    if held.t is not None and held.t < data.hurdle:
-        found.append(f"t falls {data.hurdle - held.t:.2f} short of the hurdle")
+    if held.z is not None and held.z < data.hurdle:
+        found.append(f"it falls {data.hurdle - held.z:.2f} short of the hurdle")
     if held.breakeven_bp is not None and held.breakeven_bp < data.cost_bp:
         found.append(
             f"breaks even at {figure(held.breakeven_bp, '.1f')} bp, below the default cost of {data.cost_bp:g} bp"

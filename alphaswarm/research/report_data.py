@@ -142,7 +142,7 @@ class ReportData:
     @property
     def has_residuals(self) -> bool:
         """Whether the evidence is that on residual returns; on short panels it is the RankIC."""
-        return not self.measured or any(trial.evidence_t is not None for trial in self.measured)
+        return not self.measured or any(trial.evidence_z is not None for trial in self.measured)
 
     @property
     def command(self) -> str:

@@ -36,6 +36,7 @@ _SHOWN = (
     "icir",
     "evidence",
     "evidence_t",
+    "evidence_z",
     "residual_rank_ic",
     "residual_rank_ic_t",
     "turnover",
@@ -124,15 +125,15 @@ def _ranked(measured: Sequence[Trial], n_trials: int) -> tuple[list[Trial], list
 
 
 def _strength(trial: Trial) -> float:
-    """|t| of the evidence on residual returns; of the RankIC where the data are too short for that."""
-    t = trial.rank_ic_t if trial.evidence_t is None else trial.evidence_t
-    return -1.0 if t is None else abs(t)
+    """|z| of the evidence on residual returns; |t| of the RankIC where the data are too short for that."""
+    z = trial.rank_ic_t if trial.evidence_z is None else trial.evidence_z
+    return -1.0 if z is None else abs(z)
 
 
 def _statistic(measured: Sequence[Trial]) -> str:
     """What `_strength` is for these trials."""
-    lacking = bool(measured) and all(trial.evidence_t is None for trial in measured)
-    return "rank_ic_t" if lacking else "evidence_t"
+    lacking = bool(measured) and all(trial.evidence_z is None for trial in measured)
+    return "rank_ic_t" if lacking else "evidence_z"
 
 
 def _shown(trial: Trial) -> Mapping[str, Any]:

@@ -56,7 +56,8 @@ class Trial(BaseModel):
     evidence: float | None = Field(
         None, description="mean daily correlation of the factor's rank with what common risks leave of the label"
     )
-    evidence_t: float | None = Field(None, description="its Newey-West t: what is held against the hurdle")
+    evidence_t: float | None = Field(None, description="its Newey-West t")
+    evidence_z: float | None = Field(None, description="its z, which noise keeps to: what is held against the hurdle")
     evidence_days: int = 0
     residual_rank_ic: float | None = Field(None, description="rank IC with what common risks leave of the label")
     residual_rank_ic_t: float | None = None
@@ -124,6 +125,7 @@ EVIDENCE_FIELDS = frozenset(
         "evidence",
         "evidence_days",
         "evidence_t",
+        "evidence_z",
         "fitness",
         "ic",
         "ic_t",

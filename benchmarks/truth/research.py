@@ -94,13 +94,13 @@ def one_search(
     with project(panel) as workspace:
         body = searched(workspace, seed=seed, budget=budget, inject=inject)
     accepted = [
-        {"expression": one["expression"], "evidence_t": one["evidence_t"], **note(one["expression"])}
+        {"expression": one["expression"], "evidence_z": one["evidence_z"], **note(one["expression"])}
         for one in body["accepted"]
     ]
-    strongest = body["candidates"] and max(abs(one["evidence_t"] or 0.0) for one in body["candidates"])
+    strongest = body["candidates"] and max(abs(one["evidence_z"] or 0.0) for one in body["candidates"])
     return {
         "accepted": accepted,
-        "strongest_t": strongest,
+        "strongest_z": strongest,
         "top_line": body["verdict"],
         **{name: body["counts"][name] for name in ("proposed", "beat", "bets", "confirmed", "tradable")},
     }

@@ -120,17 +120,17 @@ def _permuted(seed: int, scale: Scale) -> Record:
 
 def _known_on(make: Callable[[Panel, int], Panel]) -> Callable[[int, Scale], Record]:
     def one(seed: int, scale: Scale) -> Record:  # noqa: ARG001 - the panel is what it is
-        return {"t": residual_evidence(make(real_panel(), seed))}
+        return {"z": residual_evidence(make(real_panel(), seed))}
 
     return one
 
 
 def residual_evidence(panel: Panel) -> dict[str, float | None]:
-    """t of the residual evidence of each known formula on the panel's search window."""
+    """z of the residual evidence of each known formula on the panel's search window."""
     window = default_windows("null market", panel).search
     seen = panel.head(window.rows(panel.dates).stop)
     evaluator = Evaluator(seen, window, horizon=HORIZON, exposures=Exposures.of(seen))
-    return {name: evaluator.evidence(evaluate(text, seen)).evidence_t for name, text in KNOWN.items()}
+    return {name: evaluator.evidence(evaluate(text, seen)).evidence_z for name, text in KNOWN.items()}
 
 
 def _planted(budget: Callable[[Scale], int], *, inject: bool, dies: bool = False) -> Callable[[int, Scale], Record]:
@@ -199,8 +199,8 @@ def _accepted_in_at_most(most: int) -> Callable[[Sequence[Record]], tuple[str, b
 
 def _share_beyond(records: Sequence[Record]) -> tuple[str, bool]:
     least = hurdle(HURDLE_TRIALS)
-    values = [t for one in records for t in one["t"].values() if t is not None]
-    hits = sum(abs(t) >= least for t in values)
+    values = [z for one in records for z in one["z"].values() if z is not None]
+    hits = sum(abs(z) >= least for z in values)
     low, high = interval(hits, len(values))
     text = f"{hits} of {len(values)} beyond {least:.2f}: {100 * hits / len(values):.2f} % "
     return f"{text} ({100 * low:.2f} to {100 * high:.2f} %)", hits / len(values) <= MOST_BEYOND

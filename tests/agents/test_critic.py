@@ -28,9 +28,9 @@ def test_nothing_to_say() -> None:
     [
         ({"rank_ic_t": 1.5}, "weak: RankIC t 1.50", "leave this idea"),
         ({"rank_ic_t": -2.5, "sharpe": None}, "under 3", "vary the window"),
-        ({"evidence_t": 1.5}, "weak: evidence t 1.50", "leave this idea"),
-        ({"evidence_t": -4.0, "breakeven_bp": 12.0}, "earns nothing before costs", "direction"),
-        ({"evidence_t": 4.0, "evidence": -0.01}, "RankIC 0.0200, evidence -0.0100, Sharpe 1.20", "volatility"),
+        ({"evidence_z": 1.5}, "weak: evidence z 1.50", "leave this idea"),
+        ({"evidence_z": -4.0, "breakeven_bp": 12.0}, "earns nothing before costs", "direction"),
+        ({"evidence_z": 4.0, "evidence": -0.01}, "RankIC 0.0200, evidence -0.0100, Sharpe 1.20", "volatility"),
         ({"rank_ic_t": None, "missing": {"rank_ic_t": "all ties"}}, "no evidence: all ties", "shorter windows"),
         ({"turnover": 1.3, "breakeven_bp": 1.2}, "pays for 1.2 bp only", "slow it down"),
         ({"turnover": 0.1, "breakeven_bp": 1.2}, "pays for 1.2 bp only", "slow already"),

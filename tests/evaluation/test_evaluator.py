@@ -11,6 +11,7 @@ from alphaswarm.evaluation import (
     Evaluator,
     Exposures,
     Window,
+    mean_z,
     newey_west_t,
     rank_ic_series,
     turnover,
@@ -139,7 +140,8 @@ def test_a_factor_that_says_nothing_has_reasons_instead_of_figures(market, value
 
 def test_no_reason_is_given_for_what_is_there(market, factor):
     missing = Evaluator(market, window(market, 0, 180)).evidence(factor).missing
-    assert set(missing) == {"evidence", "evidence_t", "residual_rank_ic", "residual_rank_ic_t"}  # too short for them
+    # too short for them
+    assert set(missing) == {"evidence", "evidence_t", "evidence_z", "residual_rank_ic", "residual_rank_ic_t"}
 
 
 def test_a_short_window_lacks_long_horizons_only(market, factor):
@@ -225,6 +227,7 @@ def test_what_is_left_after_common_risks(wide, reversal, residual_by_hand, horiz
     assert found.evidence_days == defined > 50
     assert found.evidence == pytest.approx(np.nanmean(series.evidence))
     assert found.evidence_t == newey_west_t(series.evidence, horizon=horizon)
+    assert found.evidence_z == mean_z(series.evidence, horizon=horizon)
     assert found.residual_rank_ic_t == newey_west_t(series.residual_rank_ic, horizon=horizon)
     earned = np.einsum("ti,ti->t", book[252 : stop - 2], np.nan_to_num(daily[252 : stop - 2]))
     np.testing.assert_allclose(series.neutral[22:-2], earned, atol=1e-15)

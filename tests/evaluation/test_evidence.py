@@ -34,7 +34,7 @@ def test_it_is_plain_json_with_the_documented_keys(found):
     assert json.loads(canonical_json(plain)) == plain
     names = """
         window horizon fill cost_bp n_days undefined_days ic ic_t icir rank_ic rank_ic_t rank_icir decay quantiles
-        evidence evidence_t evidence_days residual_rank_ic residual_rank_ic_t monotonicity fitness
+        evidence evidence_t evidence_z evidence_days residual_rank_ic residual_rank_ic_t monotonicity fitness
         spread coverage rank_autocorr turnover breakeven_bp sharpe net_sharpe ann_return max_drawdown
         missing_returns missing
     """

@@ -30,7 +30,7 @@ REAL: dict[str, Any] = {
     "ic": 0.02,
     "rank_ic": 0.03,
     "evidence": 0.02,
-    "evidence_t": 5.0,
+    "evidence_z": 5.0,
     "residual_rank_ic_t": 4.0,
     "ann_return": 0.1,
 }
@@ -61,12 +61,12 @@ def test_history(rows: int, passed: bool) -> None:
 @pytest.mark.parametrize("sign", [1, -1])
 @pytest.mark.parametrize(("off", "passed"), [(-1e-9, False), (0.0, True), (1e-9, True)])
 def test_evidence_is_held_against_the_hurdle_on_both_sides(sign: int, off: float, passed: bool) -> None:
-    gate = search(evidence_t=sign * (hurdle(N) + off))["evidence"]
+    gate = search(evidence_z=sign * (hurdle(N) + off))["evidence"]
     assert (gate.threshold, gate.passed) == (hurdle(N), passed)
 
 
 def test_no_evidence_says_why() -> None:
-    gate = search(evidence_t=None, missing={"evidence_t": "needs 252 rows of history"})["evidence"]
+    gate = search(evidence_z=None, missing={"evidence_z": "needs 252 rows of history"})["evidence"]
     assert (gate.value, gate.passed, gate.reason) == (None, False, "needs 252 rows of history")
 
 
@@ -74,7 +74,7 @@ def test_no_evidence_says_why() -> None:
     ("t", "ranks", "passed"), [(5, 2.0, True), (5, 1.999, False), (-5, -2.0, True), (5, -9, False)]
 )
 def test_residual_ranks_confirm_the_sign(t: float, ranks: float, passed: bool) -> None:
-    gate = search(evidence_t=t, residual_rank_ic_t=ranks)["residual_rank_ic"]
+    gate = search(evidence_z=t, residual_rank_ic_t=ranks)["residual_rank_ic"]
     assert (gate.value, gate.threshold, gate.passed) == (ranks, SIGN_T, passed)
 
 

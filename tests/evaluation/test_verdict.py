@@ -21,7 +21,7 @@ REAL: dict[str, Any] = {
     "ic": 0.02,
     "rank_ic": 0.03,
     "evidence": 0.02,
-    "evidence_t": 5.25,
+    "evidence_z": 5.25,
     "residual_rank_ic_t": 4.0,
     "ann_return": 0.1,
 }
@@ -40,14 +40,14 @@ def words(status: Any, found: list[GateResult], k: int | None = None, *, biased:
     [
         ({"rows": 147}, "too short", "too short for a verdict: 147 rows in the search window, 504 are needed"),
         (
-            {"evidence_t": None, "missing": {"evidence_t": "needs 252 rows of history"}},
+            {"evidence_z": None, "missing": {"evidence_z": "needs 252 rows of history"}},
             "too short",
             "too short for a verdict: needs 252 rows of history",
         ),
-        ({"ic": 0.2, "evidence_t": 1.0}, "held", "held, leak alarm: a mean daily IC of 0.200 is more"),
-        ({"evidence_t": -2.0, "ann_return": -1.0}, "rejected", "rejected: evidence t -2.00 is within reach of luck"),
+        ({"ic": 0.2, "evidence_z": 1.0}, "held", "held, leak alarm: a mean daily IC of 0.200 is more"),
+        ({"evidence_z": -2.0, "ann_return": -1.0}, "rejected", "rejected: evidence z -2.00 is within reach of luck"),
         ({"ann_return": -0.1, "residual_rank_ic_t": 0.0}, "withheld", "verdict withheld, contradiction: RankIC +"),
-        ({"residual_rank_ic_t": 1.0}, "rejected", "rejected: evidence t +5.25, but ranks on residual returns"),
+        ({"residual_rank_ic_t": 1.0}, "rejected", "rejected: evidence z +5.25, but ranks on residual returns"),
         ({}, None, ""),
     ],
 )
@@ -69,10 +69,10 @@ def judged(book: BookFigures, t: float = 9.0, k: int = 4) -> list[GateResult]:
 def test_what_the_selection_window_decides() -> None:
     lost = words("unconfirmed", [*gates(), confirmation_gate(0.0, 1, 1)], 1)
     assert lost == (
-        "not confirmed: evidence t +5.25 beats the hurdle 3.34 of 60 trials, but it fails on rows that the search "
+        "not confirmed: evidence z +5.25 beats the hurdle 3.34 of 60 trials, but it fails on rows that the search "
         "never saw (1 bet made there)"
     )
-    real = "statistically real: evidence t +5.25 beats the hurdle 3.34 of 60 trials and holds on rows that the search"
+    real = "statistically real: evidence z +5.25 beats the hurdle 3.34 of 60 trials and holds on rows that the search"
     assert words("confirmed", judged(BOOK), 4) == f"{real} never saw (4 bets made there); tradable at 5 bp"
     assert words("confirmed", judged(BOOK), 4, biased=True).endswith("; tradable on a biased panel at 5 bp")
     thin = BookFigures(1.0, -0.5, 6.0, 0.3, None, None)

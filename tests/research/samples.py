@@ -80,6 +80,7 @@ def make_trial(place: int, t: float | None, rng: np.random.Generator, **changes:
         "rank_ic_t": None if t is None else 0.7 * t,
         "evidence": ic,
         "evidence_t": t,
+        "evidence_z": t,
         "residual_rank_ic": ic,
         "residual_rank_ic_t": None if t is None else 0.9 * t,
         "ann_return": breakeven / 100,
@@ -154,7 +155,7 @@ def make_verdict(
         "lineage": "us431",
         "horizon": 5,
         "fill": "close_t1",
-        "sign": -1 if (trial.evidence_t or 0) < 0 else 1,
+        "sign": -1 if (trial.evidence_z or 0) < 0 else 1,
         "status": status,
         "tradable": False,
         "words": words,
@@ -208,7 +209,7 @@ def make_report(count: int = 60, beat: int = 2, *, sheets: int = 6, days: int = 
         "line": f"search evidence only, not judged: {count} tried, {beat} beat the hurdle {height:.2f} (N = {count})",
         "trials": trials,
         "sheets": tuple(
-            FactorSheet(trial, -1 if (trial.evidence_t or 0) < 0 else 1, tear_sheet(place, days))
+            FactorSheet(trial, -1 if (trial.evidence_z or 0) < 0 else 1, tear_sheet(place, days))
             for place, trial in enumerate(shown)
         ),
         "versions": {"alphaswarm": "0.1.0", "numpy": "2.4.6"},

@@ -57,7 +57,7 @@ def test_after_the_cutoff_only_later_rows_count(project: Workspace) -> None:
     assert found["window"] == {"role": "search", "start": str(days[-LEAST_AFTER]), "end": str(days[-1])}
     window = Window("search", days[-LEAST_AFTER], days[-1])
     expected = Evaluator(opened.seen, window, horizon=2).evidence(evaluate(trial.expression, opened.seen))
-    assert (found["rank_ic"], found["evidence_t"]) == (expected.rank_ic, expected.evidence_t)
+    assert (found["rank_ic"], found["evidence_z"]) == (expected.rank_ic, expected.evidence_z)
     assert appraiser.after_cutoff(opened, trial, days[-LEAST_AFTER]) is None
 
 

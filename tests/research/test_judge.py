@@ -394,7 +394,7 @@ def test_figures_after_the_cutoff_stand_beside(project: Workspace) -> None:
     after = body["verdicts"][0]["reported"]["after_cutoff"]
     assert after["window"]["start"] == str(dates[301])[:10]
     assert after["n_days"] <= SEARCH - 301
-    assert after["evidence_t"] > 2.0
+    assert after["evidence_z"] > 2.0
     assert cutoff in body["warnings"][0]
     assert str(dates[301])[:10] in body["warnings"][0]
     early = search(project, "truth", POOL[:2], source="llm", model="m-1", cutoff="2001-01-01")

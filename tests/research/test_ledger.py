@@ -93,7 +93,7 @@ def test_the_strongest_have_the_largest_residual_evidence(workspace: Workspace) 
     first = workspace.evaluate("cs_rank(close)", panel="small")
     with workspace.store.write() as connection:
         row = dict(workspace._ledger.row(connection, first.id))
-        assert row["strength"] == abs(first.rank_ic_t if first.evidence_t is None else first.evidence_t)
+        assert row["strength"] == abs(first.rank_ic_t if first.evidence_z is None else first.evidence_z)
         del row["seq"]
         # old trials have no strength: the RankIC stands for it
         old = {"strength": None, "rank_ic_t": -(row["strength"] + 1.0)}

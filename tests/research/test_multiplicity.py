@@ -28,7 +28,7 @@ def test_every_evaluated_trial_of_the_data_once(workspace: Workspace) -> None:
     assert found.gross.shape == (180, 5)
     daily = workspace._ledger.series([trials[2].id])[trials[2].id]
     assert np.array_equal(found.gross[:, 2], daily.gross, equal_nan=True)
-    assert np.isnan(found.evidence_t).all()  # 180 rows carry no residual evidence
+    assert np.isnan(found.evidence_z).all()  # 180 rows carry no residual evidence
     assert found.report()["bh"] == {"q": 0.05, "discoveries": 0}
     assert not found.is_discovery(found.keys[0])
     assert of(workspace, days=90).gross.shape == (90, 0)

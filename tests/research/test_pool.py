@@ -70,7 +70,7 @@ def test_shares_and_what_each_adds(project: Workspace) -> None:
     assert second.marginal > 0
     assert abs(first.correlations[second.digest]) < 0.1
     assert state.combination["weights"] == {first.digest: first.weight, second.digest: second.weight}
-    assert state.combination["evidence_t"] > max(first.evidence_t, second.evidence_t)
+    assert state.combination["evidence_z"] > max(first.evidence_z, second.evidence_z)
 
 
 def test_self_correlation_is_to_members_only(project: Workspace) -> None:
@@ -97,7 +97,7 @@ def test_the_vault_is_read_once_for_each_content(project: Workspace, open_worksp
     shown = released["vault"]["members"][0]
     assert released["vault"]["window"] == vault.to_dict()
     assert shown["net_sharpe"] == book_figures(series, 1, 5.0).net_sharpe
-    assert shown["evidence_t"] == pytest.approx(evaluator.evidence(evaluate(TRUTH, panel)).evidence_t)
+    assert shown["evidence_z"] == pytest.approx(evaluator.evidence(evaluate(TRUTH, panel)).evidence_z)
     assert released["combination"] is None
     with pytest.raises(EvidenceInvalid, match="was read for this pool on 2020-01-01"):
         project.release_pool("market", 1)

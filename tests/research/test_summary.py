@@ -74,16 +74,16 @@ def test_finalists_are_over_the_hurdle_of_all_trials_ever() -> None:
 
 def test_residual_evidence_is_what_counts_where_there_is_any() -> None:
     given = [
-        trial("ranks", 9.0, evidence_t=1.0),
-        trial("means", 1.0, evidence_t=-5.0),
-        trial("without", 4.0, evidence_t=None),
+        trial("ranks", 9.0, evidence_z=1.0),
+        trial("means", 1.0, evidence_z=-5.0),
+        trial("without", 4.0, evidence_z=None),
     ]
     body = summarise(RUN, given, trials_total=60).body
     assert [row["trial"] for row in body["finalists"]] == ["means", "without"]
-    assert body["statistic"] == "evidence_t"
-    assert body["finalists"][0]["evidence_t"] == -5.0
+    assert body["statistic"] == "evidence_z"
+    assert body["finalists"][0]["evidence_z"] == -5.0
     assert [one.id for one in worth_judging(given, 60)] == ["means", "without", "ranks"]
-    many = [trial(f"t{number}", None, evidence_t=number / 10) for number in range(60)]
+    many = [trial(f"t{number}", None, evidence_z=number / 10) for number in range(60)]
     assert [one.id for one in worth_judging(many, 60)][-1] == f"t{59 - 26 - NEAR_MISSES + 1}"
 
 
@@ -112,7 +112,7 @@ def verdict(name: str, status: str, *, k: int | None = None, tradable: bool = Fa
 
 
 def test_the_top_line_says_how_far_the_candidates_came() -> None:
-    given = [trial(name, None, evidence_t=t) for name, t in (("abcd", 6.0), ("ab", 5.0), ("b", 4.0), ("c", 1.0))]
+    given = [trial(name, None, evidence_z=t) for name, t in (("abcd", 6.0), ("ab", 5.0), ("b", 4.0), ("c", 1.0))]
     judged = [
         verdict("abcd", "confirmed", k=2),
         verdict("ab", "unconfirmed", k=2),

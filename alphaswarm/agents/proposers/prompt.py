@@ -92,7 +92,7 @@ def _evidence(candidate: Mapping[str, Any]) -> str:
         "expression": str(candidate["expression"])[:QUOTED],
         "critique": str(candidate.get("critique", ""))[:QUOTED],
     }
-    for name in ("evidence_t", "rank_ic_t", "turnover", "breakeven_bp"):
+    for name in ("evidence_z", "rank_ic_t", "turnover", "breakeven_bp"):
         if metrics.get(name) is not None:
             shown[name] = round(metrics[name], 2)
     return json.dumps(shown)

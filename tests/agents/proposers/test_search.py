@@ -124,8 +124,8 @@ def test_parents_are_named() -> None:
 
 def test_residual_evidence_counts_before_rank_ic() -> None:
     history = evolve(2)
-    weak = [candidate | {"metrics": {"rank_ic_t": 9.0, "evidence_t": 0.1}} for candidate in history]
-    strong = [candidate | {"metrics": {"rank_ic_t": 0.1, "evidence_t": 9.0}} for candidate in history]
+    weak = [candidate | {"metrics": {"rank_ic_t": 9.0, "evidence_z": 0.1}} for candidate in history]
+    strong = [candidate | {"metrics": {"rank_ic_t": 0.1, "evidence_z": 9.0}} for candidate in history]
     alone = [candidate | {"metrics": {"rank_ic_t": 9.0}} for candidate in history]
     assert propose(3, strong) == propose(3, alone)
     assert propose(3, weak) != propose(3, alone)
