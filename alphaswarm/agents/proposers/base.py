@@ -23,7 +23,12 @@ class Proposal:
         source: who made it and how, such as ``known:reversal_5`` or ``search:crossover``.
         parents: digests of the trials it was made from.
         failure: why there is no expression; costs one from the budget.
-        spent: what making it cost (calls, tokens, seconds), for the limits.
+        spent: what making it cost (calls, tokens, money, seconds), for the limits.
+        hypothesis: what effect is meant and why it should exist; empty when nothing was said.
+        sign: of the relation to later returns that is expected; 0 when nothing was said.
+        horizon: days ahead at which the effect is expected; None when nothing was said.
+        refines: digest of the earlier trial that this one improves on; empty for a new idea.
+        program: factor program that built `expression`; empty when it was written directly.
     """
 
     expression: str
@@ -32,6 +37,11 @@ class Proposal:
     parents: tuple[str, ...] = ()
     failure: str = ""
     spent: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
+    hypothesis: str = ""
+    sign: int = 0
+    horizon: int | None = None
+    refines: str = ""
+    program: str = ""
 
 
 @dataclass(frozen=True)
@@ -51,6 +61,8 @@ class ProposalRequest:
         memory: what the corpus found; untrusted data.
         advice: the critic's last advice.
         spent: totals of `Proposal.spent` so far in this run.
+        lessons: what earlier runs taught on these data, as records ``{kind: "works" | "fails" | "crowded",
+            expression, digest, text, evidence_z?, verdict?}``; untrusted data.
     """
 
     seed: int
@@ -65,6 +77,7 @@ class ProposalRequest:
     memory: tuple[Mapping[str, Any], ...] = ()
     advice: str = ""
     spent: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
+    lessons: tuple[Mapping[str, Any], ...] = ()
 
 
 class Proposer(Protocol):
