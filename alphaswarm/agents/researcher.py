@@ -8,27 +8,31 @@ its start; whatever it had done is found again by content key, so nothing is don
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Callable, Mapping
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from langgraph.errors import GraphDrained
 from langgraph.graph import END, START, StateGraph
 from langgraph.runtime import RunControl
+from langgraph.types import Command, interrupt
 
 from alphaswarm.agents.checkpoint import DamagedCheckpoint, forget_old, open_checkpoint, set_aside_damaged
-from alphaswarm.agents.critic import criticise
-from alphaswarm.agents.proposers.base import ProposalRequest, Proposer
-from alphaswarm.agents.state import Candidate, RunState
+from alphaswarm.agents.critic import Critique, criticise
+from alphaswarm.agents.lessons import LESSON_QUESTIONS, lessons_of
+from alphaswarm.agents.proposers.base import Proposal, ProposalRequest, Proposer
+from alphaswarm.agents.state import Candidate, RunState, strength
 from alphaswarm.agents.tools import Answer, Tools
 from alphaswarm.core.errors import BudgetExceeded, ExpressionError, ProviderError, Reason, SpecInvalid
+from alphaswarm.core.files import atomic_write
 from alphaswarm.dsl import parse
 
 if TYPE_CHECKING:
     import mcp
     from langchain_core.runnables import RunnableConfig
-    from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+    from langgraph.checkpoint.base import BaseCheckpointSaver
     from langgraph.graph.state import CompiledStateGraph
 
 __all__ = ["AlphaResearcher"]
@@ -39,6 +43,13 @@ PATIENCE = 30
 RECALLED_PER_TRIAL = 10
 SMALLEST_BUDGET = 30
 MEMORY_HITS = 5
+LESSON_HITS = 20
+# A candidate that behaves like a stored trial to this rank correlation is that trial in other words.
+SAME_BEHAVIOUR = 0.98
+# What a person is shown before anything is sent to the selection window.
+SHOWN_FOR_APPROVAL = 5
+# As much of a critique as the ledger takes.
+MAX_CRITIQUE = 4000
 # What of a trial stays in the state; all of it is in the ledger.
 KEPT_METRICS = (
     "ic",
@@ -67,6 +78,7 @@ REFUSED = {
     "failed": "answer with the JSON object only",
 }
 NODES = ("recall", "propose", "validate", "deduplicate", "evaluate", "critique", "store", "decide")
+GATE = "approve"
 
 Event = dict[str, Any]
 
@@ -83,10 +95,16 @@ class AlphaResearcher:
         budget: new trials to make. Known ones are recalled free; an invalid or failed proposal costs one.
         seed: of all randomness.
         intent: what the user looks for, in words.
-        checkpoint: file that holds the run's state.
+        checkpoint: file, or URL of a PostgreSQL database, that holds the run's state.
+        thread: key of the state there; the run's id if absent, which is enough for a file of its own.
+        kept: directory where what the memory answered is kept, so that a resumed or replayed run reads the same;
+            None asks anew.
+        as_of: last market date of the run (YYYY-MM-DD): what only later data taught is not recalled; None for all.
+        gate: whether a person must approve before the run's candidates may be judged on sealed data.
+        approval: "yes" or "no", what the person said of a run that waits.
         on_event: called with small dicts while the run goes on: always `phase` ("start" or the name of a
-            node), `run`, `round` and `budget: {new, total}`; "start" has the proposer's `notice`, a phase that
-            is about one candidate has `candidate`.
+            node), `run`, `round`, `budget: {new, total}` and `spent`; "start" has the proposer's `notice`, a
+            phase that is about one candidate has `candidate`, "recall" has `memory` and `lessons`.
         patience: rounds in a row that bring only repeats, after which the run ends.
     """
 
@@ -101,12 +119,19 @@ class AlphaResearcher:
         budget: int,
         seed: int,
         intent: str = "",
-        checkpoint: Path,
+        checkpoint: Path | str,
+        thread: str | None = None,
+        kept: Path | None = None,
+        as_of: str | None = None,
+        gate: bool = False,
+        approval: str | None = None,
         on_event: Callable[[Event], None] | None = None,
         patience: int = PATIENCE,
     ) -> None:
         if budget < 1 or patience < 1:
             raise SpecInvalid(f"budget and patience must be at least 1, got {budget} and {patience}")
+        if approval not in (None, "yes", "no"):
+            raise SpecInvalid(f"a run is approved by yes or no, got {approval!r}")
         self._tools = Tools(client)
         self._proposer = proposer
         self._run = run
@@ -120,9 +145,14 @@ class AlphaResearcher:
             "patience": patience,
         }
         self._checkpoint = checkpoint
+        self._thread = thread or run
+        self._kept = kept
+        self._as_of = as_of
+        self._gate = gate
+        self._approval = approval
         self._on_event = on_event
         self._control = RunControl()
-        self._saver: AsyncSqliteSaver | None = None
+        self._saver: BaseCheckpointSaver[str] | None = None
 
     def stop(self) -> None:
         """Ask the run to stop after the node that is at work. Safe from any thread or signal handler."""
@@ -133,9 +163,9 @@ class AlphaResearcher:
 
         Returns:
             `run`, `outcome` ("complete": budget spent; "exhausted": nothing new is left; "stopped":
-            asked to; "limit": calls, tokens or seconds are spent), `message`, `rounds`, `counts`
-            (see `COUNTED`), `spent`, `candidates` (see `state.Candidate`). A stopped or limited run
-            goes on when called again.
+            asked to; "limit": calls, tokens, money or seconds are spent; "waiting": for a person's approval;
+            "declined": it was refused), `message`, `rounds`, `counts` (see `COUNTED`), `spent`,
+            `candidates` (see `state.Candidate`). A stopped, limited or waiting run goes on when called again.
 
         Raises:
             ProviderError, StoreError: the surroundings failed; the run can be resumed. A damaged checkpoint
@@ -153,15 +183,15 @@ class AlphaResearcher:
 
     @property
     def _where(self) -> RunnableConfig:
-        return {"configurable": {"thread_id": self._run}, "recursion_limit": 1_000_000}
+        return {"configurable": {"thread_id": self._thread}, "recursion_limit": 1_000_000}
 
-    async def _read(self, saver: AsyncSqliteSaver) -> None:
+    async def _read(self, saver: BaseCheckpointSaver[str]) -> None:
         """See that the state can be read, and has the parts it should have."""
         state = (await self._graph(saver).aget_state(self._where)).values
         if state and any(type(state.get(name)) is not type(value) for name, value in self._initial().items()):
             raise DamagedCheckpoint(f"the checkpoint must hold {', '.join(self._initial())}")
 
-    async def _run_on(self, saver: AsyncSqliteSaver, aside: Path | None) -> dict[str, Any]:
+    async def _run_on(self, saver: BaseCheckpointSaver[str], aside: Path | None) -> dict[str, Any]:
         self._saver = saver
         graph, where = self._graph(saver), self._where
         before = await graph.aget_state(where)
@@ -172,16 +202,24 @@ class AlphaResearcher:
             notice += f"; its checkpoint was damaged and is now {aside.name}, the run begins again from the ledger"
         self._tell("start", known, notice=notice, resumed=bool(before.values))
         outcome, message = "", ""
-        # Not `before.next`: it leaves out a node whose writes were kept but not yet its checkpoint.
-        if not before.values.get("outcome"):
+        if self._is_open(before.values) and not (before.interrupts and self._approval is None):
+            given: Any = None if before.values else known
             try:
-                await graph.ainvoke(None if before.values else known, where, durability="sync", control=self._control)
+                await graph.ainvoke(
+                    Command(resume=self._approval) if before.interrupts else given,
+                    where,
+                    durability="sync",
+                    control=self._control,
+                )
             except GraphDrained:
                 outcome, message = "stopped", "stopped as asked; resume goes on from here"
                 self._control = RunControl()
             except BudgetExceeded as limit:
                 outcome, message = "limit", f"{limit}; resume with a higher limit goes on from here"
-        state = (await graph.aget_state(where)).values
+        after = await graph.aget_state(where)
+        state = after.values
+        if after.interrupts and not outcome:
+            outcome, message = "waiting", "it waits for approval: nothing was sent to the selection window yet"
         return {
             "run": self._run,
             "outcome": outcome or state["outcome"],
@@ -192,12 +230,17 @@ class AlphaResearcher:
             "candidates": state["candidates"],
         }
 
+    def _is_open(self, state: Mapping[str, Any]) -> bool:
+        """Whether a node has still to run; `next` of a snapshot leaves out one whose writes were kept alone."""
+        return not state.get("outcome") or (self._gate and not state.get("approval"))
+
     def _initial(self) -> RunState:
         return {
             "config": self._config,
             "facts": {},
             "round": 0,
             "memory": [],
+            "lessons": [],
             "batch": [],
             "candidates": [],
             "seen": [],
@@ -207,6 +250,7 @@ class AlphaResearcher:
             "advice": "",
             "outcome": "",
             "message": "",
+            "approval": "",
         }
 
     def _check_same(self, state: Mapping[str, Any]) -> None:
@@ -216,16 +260,20 @@ class AlphaResearcher:
             shown = ", ".join(f"{key}={stored.get(key)!r}, not {self._config[key]!r}" for key in other)
             raise SpecInvalid(f"run {self._run} must be resumed as it was started: {shown}")
 
-    def _graph(self, saver: AsyncSqliteSaver) -> CompiledStateGraph[RunState, None, RunState, RunState]:
+    def _graph(self, saver: BaseCheckpointSaver[str]) -> CompiledStateGraph[RunState, None, RunState, RunState]:
         graph: StateGraph[RunState] = StateGraph(RunState)
         for name in NODES:
             graph.add_node(name, getattr(self, f"_{name}"))
         graph.add_edge(START, NODES[0])
         for first, second in pairwise(NODES):
             graph.add_edge(first, second)
+        ended = GATE if self._gate else END
         graph.add_conditional_edges(
-            NODES[-1], lambda state: END if state["outcome"] else NODES[0], {END: END, NODES[0]: NODES[0]}
+            NODES[-1], lambda state: ended if state["outcome"] else NODES[0], {ended: ended, NODES[0]: NODES[0]}
         )
+        if self._gate:
+            graph.add_node(GATE, self._approve)
+            graph.add_edge(GATE, END)
         return graph.compile(checkpointer=saver)
 
     # The nodes. Each returns what it changes; none changes what it was handed.
@@ -234,15 +282,52 @@ class AlphaResearcher:
         """Ask what the panel offers (once) and what the memory knows."""
         await self._tools.check()
         if self._saver is not None:
-            await forget_old(self._saver, self._run)
+            await forget_old(self._saver, self._thread)
         facts = state["facts"] or await self._panel_facts()
-        hits: list[dict[str, Any]] = []
-        if self._proposer.uses_memory:
-            text = " ".join(filter(None, [self._config["intent"], state["advice"]])) or "alpha factor"
-            answer = await self._tools.call("data_alphas_search", {"text": text[:500], "k": MEMORY_HITS})
-            hits = [_hit(found) for found in answer.value.get("results", [])[:MEMORY_HITS]]
-        self._tell("recall", state, memory=len(hits))
-        return {"facts": facts, "memory": hits}
+        known = self._recalled(state["round"])
+        hits = known.get("memory") or []
+        lessons = known.get("lessons") or state["lessons"]
+        if not known:
+            if self._proposer.uses_memory:
+                text = " ".join(filter(None, [self._config["intent"], state["advice"]])) or "alpha factor"
+                hits = [_hit(found) for found in await self._search(text, MEMORY_HITS)]
+            if state["round"] == 0:  # later the memory holds this run's own trials too
+                lessons = await self._lessons()
+            self._keep_recalled(state["round"], {"memory": hits, "lessons": lessons})
+        self._tell("recall", state, memory=len(hits), lessons=len(lessons))
+        return {"facts": facts, "memory": hits, "lessons": lessons}
+
+    async def _lessons(self) -> list[dict[str, Any]]:
+        """What earlier runs taught; nothing at all where the memory is empty."""
+        found: list[Mapping[str, Any]] = []
+        for question in (self._config["intent"] or "alpha factor", *LESSON_QUESTIONS):
+            answers = await self._search(question, LESSON_HITS)
+            if not answers:
+                break
+            found += answers
+        return lessons_of(found)
+
+    async def _search(self, text: str, k: int) -> list[Mapping[str, Any]]:
+        asked = {"text": text[:500], "k": k, "as_of": self._as_of}
+        answer = await self._tools.call("data_alphas_search", asked)
+        results: list[Mapping[str, Any]] = answer.value.get("results", [])[:k]
+        return results
+
+    def _recalled(self, number: int) -> dict[str, Any]:
+        """What the memory answered in that round; empty where it is to be asked."""
+        if self._kept is None:
+            return {}
+        try:
+            known = json.loads((self._kept / f"{number:05d}.json").read_text("utf-8"))
+        except (OSError, ValueError, RecursionError):
+            return {}
+        return known if isinstance(known, dict) else {}
+
+    def _keep_recalled(self, number: int, found: Mapping[str, list[dict[str, Any]]]) -> None:
+        # The first is kept though it be empty: a run that begins again must not learn from itself.
+        if self._kept is not None and (self._proposer.uses_memory or number == 0):
+            text = json.dumps(found, ensure_ascii=True, indent=1, sort_keys=True)
+            atomic_write(self._kept / f"{number:05d}.json", text.encode())
 
     async def _propose(self, state: RunState) -> RunState:
         """Ask the proposer for the next batch."""
@@ -258,6 +343,7 @@ class AlphaResearcher:
             intent=self._config["intent"],
             history=tuple(state["candidates"]),
             memory=tuple(state["memory"]),
+            lessons=tuple(state["lessons"]),
             advice=state["advice"],
             spent=state["spent"],
         )
@@ -272,9 +358,10 @@ class AlphaResearcher:
                 "text": proposal.expression.encode("utf-8", "replace").decode(),
                 "rationale": proposal.rationale,
                 "source": proposal.source or self._proposer.name,
-                "parents": list(proposal.parents),
+                "parents": list(dict.fromkeys(filter(None, [*proposal.parents, proposal.refines]))),
                 "status": "failed" if proposal.failure else "proposed",
             }
+            candidate |= _said(proposal)
             if proposal.failure:
                 candidate["error"] = proposal.failure
             batch.append(candidate)
@@ -300,6 +387,8 @@ class AlphaResearcher:
                 checked["status"] = "valid"
                 checked["digest"] = str(answer.value["digest"])
                 checked["expression"] = str(answer.value["expression"])
+                if self._reads_advice:
+                    checked |= _told(answer.value)
             batch.append(checked)
         return {"batch": batch}
 
@@ -311,6 +400,11 @@ class AlphaResearcher:
             digest = candidate.get("digest")
             if digest in seen:
                 batch.append(candidate | {"status": "duplicate"})
+                continue
+            twin = _same_behaviour(candidate)
+            if twin:
+                why = f"it behaves like stored trial {twin[:12]}: change the idea, not its form"
+                batch.append(candidate | {"status": "duplicate", "error": why, "advice": why})
                 continue
             if digest:
                 seen.add(digest)
@@ -359,21 +453,46 @@ class AlphaResearcher:
         return refused
 
     async def _critique(self, state: RunState) -> RunState:
-        """Say in plain words what is wrong with each candidate."""
+        """Say in plain words what is wrong with each candidate: by rules, then by a reviewer where there is one."""
         earlier: list[Mapping[str, Any]] = list(state["candidates"])
         batch = []
+        spent = dict(state["spent"])
         for candidate in state["batch"]:
             judged = candidate.copy()
-            if candidate["status"] == "evaluated":
+            if candidate["status"] == "evaluated" and self._reads_advice:
+                critique = criticise(
+                    candidate["metrics"], earlier, candidate=candidate, rows=state["facts"].get("rows")
+                )
+                critique = await self._reviewed(candidate, critique, spent)
+                judged["critique"] = f"{critique.text}. Advice: {critique.advice}"[:MAX_CRITIQUE]
+                judged["advice"] = critique.advice
+                earlier.append(candidate)
+            elif candidate["status"] == "evaluated":
                 critique = criticise(candidate["metrics"], earlier)
                 judged["critique"], judged["advice"] = critique.text, critique.advice
                 earlier.append(candidate)
             elif candidate["status"] in REFUSED:
                 judged["critique"] = f"refused: {candidate.get('error', '')[:300]}"
                 judged["advice"] = REFUSED[candidate["status"]]
-            self._tell("critique", state, candidate=judged)
+            self._tell("critique", state, candidate=judged, spent=spent)
             batch.append(judged)
-        return {"batch": batch}
+        return {"batch": batch, "spent": spent}
+
+    @property
+    def _reads_advice(self) -> bool:
+        # Who does not is judged as ever: a search by seed is the same search wherever it is made.
+        return self._proposer.uses_memory
+
+    async def _reviewed(self, candidate: Candidate, critique: Critique, spent: dict[str, float]) -> Critique:
+        """The critique with what the proposer's reviewer adds to it; its cost is added to `spent`."""
+        reviewer = getattr(self._proposer, "reviewer", None)
+        if reviewer is None:
+            return critique
+        review = await reviewer.review(candidate, critique, dict(spent))
+        for name, amount in review.spent.items():
+            spent[name] = spent.get(name, 0) + amount
+        text = f"{critique.text}; reviewer: {review.text}" if review.text else critique.text
+        return Critique(text, "; ".join(dict.fromkeys(filter(None, [critique.advice, review.advice]))))
 
     async def _store(self, state: RunState) -> RunState:
         """Pass the critique on: the trial is found by its content key and nothing is computed again."""
@@ -408,6 +527,16 @@ class AlphaResearcher:
         }
         self._tell("decide", state, counts=counts, outcome=outcome, budget=self._budget(counts))
         return update
+
+    async def _approve(self, state: RunState) -> RunState:
+        """Let a person say whether the candidates may be judged on sealed data, which can't be undone."""
+        answer = interrupt({"run": self._run, "new": state["counts"]["new"], "strongest": _strongest(state)})
+        approval = "yes" if answer == "yes" else "no"
+        self._tell(GATE, state, approval=approval)
+        if approval == "yes":
+            return {"approval": approval}
+        declined = "a person declined: nothing was sent to the selection window"
+        return {"approval": approval, "outcome": "declined", "message": declined}
 
     def _ending(self, state: RunState, counts: Mapping[str, int], stale: int) -> tuple[str, str]:
         budget, patience = self._config["budget"], self._config["patience"]
@@ -449,7 +578,13 @@ class AlphaResearcher:
 
     def _tell(self, phase: str, state: RunState, **more: Any) -> None:
         if self._on_event is not None:
-            event = {"phase": phase, "run": self._run, "round": state["round"], "budget": self._budget(state["counts"])}
+            event = {
+                "phase": phase,
+                "run": self._run,
+                "round": state["round"],
+                "budget": self._budget(state["counts"]),
+                "spent": state["spent"],
+            }
             self._on_event(event | more)
 
 
@@ -464,6 +599,32 @@ def _digest(text: str) -> str:
 def _pays(candidate: Candidate) -> bool:
     """Whether it costs one from the budget: a new trial, valid or not, or a failure to propose."""
     return candidate.get("new", False) or candidate["status"] == "failed"
+
+
+def _said(proposal: Proposal) -> Candidate:
+    """What a proposal says beside its formula, where it says it."""
+    said = {name: getattr(proposal, name) for name in ("hypothesis", "sign", "horizon", "refines", "program")}
+    return cast("Candidate", {name: value for name, value in said.items() if value})
+
+
+def _told(answer: Mapping[str, Any]) -> Candidate:
+    """What validation says beside whether the formula is valid: doubtful units, and what is most like it."""
+    told = {"warnings": [str(one)[:300] for one in answer.get("warnings") or ()], "nearest": answer.get("nearest")}
+    return cast("Candidate", {name: value for name, value in told.items() if value})
+
+
+def _same_behaviour(candidate: Mapping[str, Any]) -> str:
+    """Digest of the stored trial that the candidate repeats in other words; empty where there is none."""
+    nearest = candidate.get("nearest") or {}
+    same = nearest.get("of") == "behaviour" and (nearest.get("likeness") or 0.0) >= SAME_BEHAVIOUR
+    # The same formula is no twin: it is recalled free, with all that is known of it.
+    return str(nearest.get("digest", "")) if same and nearest.get("digest") != candidate.get("digest") else ""
+
+
+def _strongest(state: RunState) -> list[dict[str, Any]]:
+    measured = [(strength(c.get("metrics")), c) for c in state["candidates"] if c["status"] == "evaluated"]
+    ranked = sorted(((abs(z), c) for z, c in measured if z is not None), key=lambda one: (-one[0], one[1]["digest"]))
+    return [{"expression": c["expression"], "z": round(z, 4)} for z, c in ranked[:SHOWN_FOR_APPROVAL]]
 
 
 def _hit(found: Mapping[str, Any]) -> dict[str, Any]:

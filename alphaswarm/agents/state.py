@@ -21,26 +21,38 @@ class Candidate(TypedDict, total=False):
     source: str
     parents: list[str]
     status: str
+    # said by proposers that say more than a formula
+    hypothesis: str
+    sign: int
+    horizon: int
+    refines: str
+    program: str
     # from validation
     expression: str
     digest: str
     error: str
+    nearest: dict[str, Any]
     # from evaluation
     id: str
     new: bool
     metrics: dict[str, Any]
+    warnings: list[str]
     # from the critic
     critique: str
     advice: str
 
 
 class RunState(TypedDict, total=False):
-    """What the nodes pass on. `batch` is the present round, `candidates` the finished ones."""
+    """What the nodes pass on.
+
+    `batch` is the present round, `candidates` the finished ones; `approval` is "yes" or "no" once a person said so.
+    """
 
     config: dict[str, Any]
     facts: dict[str, Any]
     round: int
     memory: list[dict[str, Any]]
+    lessons: list[dict[str, Any]]
     batch: list[Candidate]
     candidates: list[Candidate]
     seen: list[str]
@@ -50,6 +62,7 @@ class RunState(TypedDict, total=False):
     advice: str
     outcome: str
     message: str
+    approval: str
 
 
 def strength(metrics: Mapping[str, Any] | None) -> float | None:

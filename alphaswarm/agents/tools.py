@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import urlsplit
 
+import httpx2
 import mcp
+from mcp.client.streamable_http import streamable_http_client
 from mcp.server.mcpserver import MCPServer
 from mcp.shared.exceptions import MCPError
 
-from alphaswarm.core.errors import AlphaSwarmError, ProviderError, Reason, StoreBusy, StoreError
+from alphaswarm.core.errors import AlphaSwarmError, ProviderError, Reason, SpecInvalid, StoreBusy, StoreError
 from alphaswarm.core.summary import content_key
 
-__all__ = ["Answer", "Tools", "connected"]
+__all__ = ["Answer", "Tools", "connected", "connected_to"]
 
 # Everything the researcher can do; it holds no tool that sends an order.
 USED = (
@@ -27,6 +30,9 @@ USED = (
 REFUSAL_KEY = "alphaswarm/refusal"
 # A call that met the server's deadline goes on there; asking again finds it finished.
 ATTEMPTS = 3
+# A remote server answers within its own deadline, a minute; connecting takes less.
+READ_SECONDS, CONNECT_SECONDS = 90.0, 10.0
+LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 # What a proposal can be refused for. Any other reason is a fault of the surroundings, not of the idea.
 PROPOSAL_REASONS = frozenset(
     {reason for reason in Reason if reason.startswith("DSL_")}
@@ -54,8 +60,62 @@ async def connected(server: MCPServer) -> AsyncIterator[mcp.Client]:
 
     The client's own context would wrap it in the exception groups of its tasks.
     """
+    async with _unwrapped(mcp.Client(server)) as client:
+        yield client
+
+
+@asynccontextmanager
+async def connected_to(url: str, token: str | None = None) -> AsyncIterator[mcp.Client]:
+    """A client of a server that speaks streamable HTTP at `url`.
+
+    Args:
+        url: such as ``https://host/mcp``.
+        token: sent as the bearer token; never over plain HTTP to another machine.
+
+    Raises:
+        SpecInvalid: no HTTP URL, one that holds a user or password, or a token that would travel in the clear.
+        ProviderError: nobody answers there, or not as an MCP server.
+    """
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname or "@" in parts.netloc:
+        raise SpecInvalid("the MCP server must be given as http://HOST/PATH or https://HOST/PATH, without a user")
+    if token and parts.scheme == "http" and parts.hostname not in LOOPBACK:
+        raise SpecInvalid(f"the token must not travel in the clear: use https:// for {parts.hostname}")
+    where = f"{parts.scheme}://{parts.netloc}{parts.path}"
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    timeout = httpx2.Timeout(READ_SECONDS, connect=CONNECT_SECONDS)
+    begun = False
+    try:
+        async with (
+            httpx2.AsyncClient(headers=headers, timeout=timeout, follow_redirects=False) as http,
+            _unwrapped(mcp.Client(streamable_http_client(url, http_client=http))) as client,
+        ):
+            begun = True
+            yield client
+    except (MCPError, httpx2.HTTPError, OSError) as error:
+        raise _lost(where, str(error) or type(error).__name__, begun=begun) from None
+    except BaseExceptionGroup as group:
+        faults, others = group.split((MCPError, httpx2.HTTPError, OSError))
+        if others is not None or faults is None:
+            raise
+        raise _lost(where, _first(faults), begun=begun) from None
+
+
+def _lost(where: str, said: str, *, begun: bool) -> ProviderError:
+    what = "was lost" if begun else "can't be used"
+    return ProviderError(f"the MCP server at {where} {what}: {said[:300]}")
+
+
+def _first(error: BaseException) -> str:
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return str(error) or type(error).__name__
+
+
+@asynccontextmanager
+async def _unwrapped(opening: AbstractAsyncContextManager[mcp.Client]) -> AsyncIterator[mcp.Client]:
     fault: AlphaSwarmError | None = None
-    async with mcp.Client(server) as client:
+    async with opening as client:
         try:
             yield client
         except AlphaSwarmError as error:

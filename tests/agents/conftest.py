@@ -250,7 +250,7 @@ class Study:
             server = create_server(self.workspace)
             try:
                 async with connected(server) as client:
-                    place = {"run": run, "checkpoint": directory / "checkpoint.sqlite"}
+                    place = {"run": run, "checkpoint": directory / "checkpoint.sqlite", "kept": directory / "recalled"}
                     researcher = AlphaResearcher(client, chosen, **(place | config | settings), on_event=seen)
                     watched.append(researcher)
                     return await researcher.run()

@@ -60,6 +60,7 @@ def research(home: Path, directory: Path, budget: int, die_at: int | None) -> di
                 budget=budget,
                 seed=7,
                 checkpoint=place / "checkpoint.sqlite",
+                kept=place / "recalled",
                 on_event=seen,
             )
             result = await researcher.run()
