@@ -1,7 +1,7 @@
 """A GBNF grammar (llama.cpp's) of replies, made from the operator table and a panel's fields.
 
 A server that obeys it can only answer with an expression that names fields of the panel, operators
-of the table and windows in their range.
+of the table and windows in their range. It writes no programs: a model that needs a grammar is not one for them.
 """
 
 from __future__ import annotations
@@ -13,13 +13,14 @@ from collections.abc import Collection, Mapping, Sequence
 from alphaswarm.dsl import operators
 from alphaswarm.dsl.signature import Operator, Slot, SlotKind
 
-__all__ = ["reply_grammar"]
+__all__ = ["reply_grammar", "words_grammar"]
 
 DEPTH = 3
 # Days, trading weeks, months, a quarter, half a year, a year.
 WINDOWS = (5, 10, 20, 40, 60, 120, 250)
 LAGS = (1, 2, 5, 10, 20)
 INTEGERS = (1, 2, 3, 5, 10)
+HORIZONS = (1, 5, 10, 20, 60)
 NUMBERS = (0.5, 0.1, 0.9, 0.25, 0.05, 2.0, 3.0, 1.0)
 # Their literals constrain each other, or they say nothing about returns and volumes: a small model, which
 # picks by chance, is better off without. A capable one is not bound by a grammar.
@@ -28,19 +29,26 @@ LEFT_OUT = frozenset(
 )
 # A choice of literals, which is written once as a rule of its own.
 _CHOICE = re.compile(r'\((?:"[0-9.]+" \| )+"[0-9.]+"\)')
+_WORDS = "[A-Za-z0-9 ,.-]{8,120}"
 _TEXT = re.compile(r'"(?:\\.|[^"\\])*"|\[[^]]*\]|\{[^}]*\}')
 
 
 def reply_grammar(
-    fields: Sequence[str], groups: Sequence[str] = (), *, depth: int = DEPTH, first: Collection[str] = ()
+    fields: Sequence[str],
+    groups: Sequence[str] = (),
+    *,
+    depth: int = DEPTH,
+    first: Collection[str] = (),
+    refines: Sequence[str] = (),
 ) -> str:
-    """The grammar of ``{"rationale": "...", "expression": "..."}``.
+    """The grammar of a reply as `proposers.prompt.REPLY_SCHEMA` asks for it, the program left empty.
 
     Args:
         fields: names that may stand in a series slot, at least one.
         groups: names that may stand in a group slot; without any, group operators are left out.
         depth: levels of nesting.
         first: operators that the outermost call may be of; any that are of no use here are passed over.
+        refines: ids of earlier trials that may be named.
     """
     usable = {
         name: row
@@ -51,8 +59,20 @@ def reply_grammar(
         and all(_literals(slot, row) for slot in row.slots if slot.kind.literal)
     }
     rules = {
-        "root": '"{\\"rationale\\": \\"" words "\\", \\"expression\\": \\"" s' + str(depth) + ' "\\"}"',
-        "words": "[A-Za-z0-9 ,.-]{8,120}",
+        "root": _object(
+            {
+                "hypothesis": '"\\"" words "\\""',
+                "sign": "sign",
+                "horizon": "horizon",
+                "refines": "refines",
+                "expression": f'"\\"" s{depth} "\\""',
+                "program": _quoted('""'),
+            }
+        ),
+        "words": _WORDS,
+        "sign": _one_of(["1", "-1"]),
+        "horizon": _one_of([str(days) for days in HORIZONS]),
+        "refines": _one_of(['""', *(f'"{name}"' for name in refines)]),
         "field": _one_of(sorted(fields)),
     }
     if groups:
@@ -69,6 +89,21 @@ def reply_grammar(
     for number, choice in enumerate(sorted({choice for text in rules.values() for choice in _CHOICE.findall(text)})):
         rules = {name: text.replace(choice, f"n{number}") for name, text in rules.items()} | {f"n{number}": choice}
     return "\n".join(f"{name} ::= {text}" for name, text in _reachable(rules).items()) + "\n"
+
+
+def words_grammar(names: Sequence[str]) -> str:
+    """The grammar of a JSON object whose values are plain words."""
+    root = _object(dict.fromkeys(names, '"\\"" words "\\""'))
+    return f"root ::= {root}\nwords ::= {_WORDS}\n"
+
+
+def _object(values: Mapping[str, str]) -> str:
+    """A JSON object with these names in this order, each value written by a rule."""
+    parts = []
+    for count, (name, rule) in enumerate(values.items()):
+        before = ", " if count else "{"
+        parts.append(f"{_quoted(before + _quoted(name) + ': ')} {rule}")
+    return " ".join([*parts, _quoted("}")])
 
 
 def _level(

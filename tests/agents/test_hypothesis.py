@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -113,7 +115,7 @@ def test_a_sure_slope_is_one(seed: int) -> None:
     rng = make_rng(seed, "slope")
     expression = random_expr(rng, ("close", "volume", "returns"), max_depth=3)
     for name in expression.fields:
-        found = slope(expression, lambda node, name=name: node.kind == "field" and node.name == name)
+        found = slope(expression, only(name))
         once = sum(node.name == name for node in every(expression)) == 1
         if found is None or not once:
             continue
@@ -123,6 +125,10 @@ def test_a_sure_slope_is_one(seed: int) -> None:
         before, after = (value_of(expression, fields, stock) for fields in ({}, {name: raised}))
         if np.isfinite(before) and np.isfinite(after):
             assert found * (after - before) >= -1e-7 * max(1.0, abs(before)), str(expression)
+
+
+def only(name: str) -> Callable[[Expr], bool]:
+    return lambda node: node.kind == "field" and node.name == name
 
 
 def every(node: Expr) -> list[Expr]:
