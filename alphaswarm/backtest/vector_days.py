@@ -23,6 +23,8 @@ EQUITY, TURNOVER, PAID, GROSS, NET = range(5)
 FIGURES = 5
 # Days of one strategy that are done before the next strategy's: their returns stay in the cache.
 BLOCK = 256
+# So many names are summed in the width of the weights, 8 to each place of four registers, before the sum is widened.
+CHUNK = 512
 
 
 @sums
@@ -58,28 +60,45 @@ def _fill_all(held: Array, target: Array, value: float) -> tuple[float, float]:
 
 
 @sums
-def _earned(last: Array, returns: Array, target: Array) -> tuple[float, float]:
-    """What positions `last` [N] earn, and the sum of `target` [N]."""
+def _earned(last: Array, returns: Array) -> float:
+    """What positions `last` [N] earn."""
     earned = 0.0
-    net = 0.0
     for i in range(last.size):
         earned += np.float64(last[i] * returns[i])
-        net += np.float64(target[i])
-    return earned, net
+    return earned
 
 
 @sums
-def _refill(last: Array, returns: Array, target: Array, unit: float, value: float) -> tuple[float, float]:
-    """`_fill_all` of positions that were `last` times `unit` [N] before they earned; gross in fractions of `value`."""
-    traded = 0.0
-    gross = 0.0
-    before = last.dtype.type(unit)
-    after = last.dtype.type(value)
-    for i in range(last.size):
-        held = (last[i] + last[i] * returns[i]) * before
-        traded += np.float64(abs(target[i] * after - held))
-        gross += np.float64(abs(target[i]))
-    return traded, gross
+def _refill(
+    weights: Array, row: int, returns: Array, day: int, unit: float, value: float
+) -> tuple[float, float, float, float]:
+    """`_fill_all` on `day`, where positions were the row before times `unit`, with the targets of `row`.
+
+    Rows are named, not cut out: cutting counts references, on which threads would wait for each other.
+
+    Returns:
+        Value traded on both sides; of the targets, their sum, without signs, and what they earn of the next day's
+        returns (of the same day's on the last one). So a row of weights is read once as target and once as held.
+    """
+    traded = gross = net = earned = 0.0
+    before = weights.dtype.type(unit)
+    after = weights.dtype.type(value)
+    later = min(day + 1, returns.shape[0] - 1)
+    names = weights.shape[1]
+    for start in range(0, names, CHUNK):
+        part_traded = part_gross = part_net = part_earned = weights.dtype.type(0)
+        for i in range(np.uint64(start), np.uint64(min(start + CHUNK, names))):
+            target = weights[row, i]
+            last = weights[row - 1, i]
+            part_traded += abs(target * after - (last + last * returns[day, i]) * before)
+            part_gross += abs(target)
+            part_net += target
+            part_earned += target * returns[later, i]
+        traded += np.float64(part_traded)
+        gross += np.float64(part_gross)
+        net += np.float64(part_net)
+        earned += np.float64(part_earned)
+    return traded, gross, net, earned
 
 
 @sums
@@ -201,12 +220,12 @@ def batch(
     """
     strategies = weights.shape[0]
     # value of which the last row of targets are fractions, where they are all that is held; 0: see `held`
-    unit, nets = np.zeros(strategies), np.zeros(strategies)
+    unit, nets, gains = np.zeros(strategies), np.zeros(strategies), np.full(strategies, np.nan)
     for start in range(first, first + count, BLOCK):
         stop = min(first + count, start + BLOCK)
         for s in range(strategies):
             kept = positions[s] if positions.shape[0] else np.empty((0, 0), positions.dtype)
-            wrong, unit[s], nets[s] = _rows(
+            wrong, unit[s], nets[s], gains[s] = _rows(
                 weights[s],
                 base,
                 start,
@@ -221,6 +240,7 @@ def batch(
                 band,
                 unit[s],
                 nets[s],
+                gains[s],
                 held[s],
                 cash[s : s + 1],
                 daily[s],
@@ -251,16 +271,18 @@ def _rows(
     band: float,
     unit: float,
     last_net: float,
+    earned: float,
     held: Array,
     cash: Array,
     daily: Array,
     counts: NDArray[np.int64],
     positions: Array,
-) -> tuple[int, float, float]:
+) -> tuple[int, float, float, float]:
     """`batch` of one strategy from row `start` to before `stop`.
 
-    `held` holds where `unit` is 0; above, positions are the targets of the row before times `unit`, and the sum of
-    these targets is `last_net`. Both are returned after the row that is wrong, or -1.
+    `held` holds where `unit` is 0; above, positions are the targets of the row before times `unit`, the sum of
+    these targets is `last_net`, and they are about to earn `earned` (NaN: not known yet). These are returned after the
+    row that is wrong, or -1.
     """
     plain = band == 0.0 and tradable.shape[0] == 0
     for r in range(start, stop):
@@ -269,28 +291,30 @@ def _rows(
             daily[EQUITY, t] = daily[EQUITY, r]
             unit = 0.0
             continue
-        target = weights[r - base]
         decides = r % every == 0
         money = cash[0] * (1.0 + interest)
         steady = False
         if unit > 0.0:
-            last = weights[r - 1 - base]
             if decides and whole[t]:
-                earned, net = _earned(last, before[t], target)
+                if np.isnan(earned):
+                    earned = _earned(weights[r - 1 - base], before[t])
                 invested = unit * (last_net + earned)
                 value = money + invested
-                steady = value > 0.0 and np.isfinite(net)
+                if value > 0.0:
+                    traded, gross, net, earned = _refill(weights, r - base, before, t, unit, value)
+                    steady = np.isfinite(net)
             if steady:
-                traded, gross = _refill(last, before[t], target, unit, value)
                 gross *= value
                 bought = net * value - invested
                 invested = net * value
             else:
-                _spread(held, last, unit)
+                _spread(held, weights[r - 1 - base], unit)
         if not steady:
+            earned = np.nan
+            target = weights[r - base]
             net = _total(target) if decides else np.nan
             if decides and not np.isfinite(net) and not _all_nan(target):
-                return r, unit, last_net
+                return r, unit, last_net, earned
             can = tradable[t] if tradable.shape[0] else tradable[:0, 0]
             value, invested, bought, traded, gross, missing, refused = _day(
                 held, target, net, before[t], whole[t], can, plain, money, band
@@ -314,10 +338,10 @@ def _rows(
             daily[GROSS, t] = (_gross(held) if gross < 0.0 else gross) / equity
             daily[NET, t] = invested / equity
             if positions.shape[0] and again:
-                _spread(positions[t], target, value / equity)
+                _spread(positions[t], weights[r - base], value / equity)
             elif positions.shape[0]:
                 _spread(positions[t], held, 1.0 / equity)
-    return -1, unit, last_net
+    return -1, unit, last_net, earned
 
 
 @jit
