@@ -37,7 +37,7 @@ def test_the_evidence_is_that_of_the_evaluator(workspace: Workspace) -> None:
     evidence = judge.evidence(evaluate(parse(REVERSAL), panel)).to_dict()
     body = trial.model_dump(mode="json")
     shared = set(body) & set(evidence) - {"window", "horizon", "fill"}
-    assert len(shared) == 26
+    assert len(shared) == 27
     assert {name: body[name] for name in shared} == {name: evidence[name] for name in shared}
     assert body["window"] == evidence["window"]
     assert trial.digest == parse(REVERSAL).digest

@@ -125,7 +125,13 @@ def test_contradictions_and_leaks_stand_in_words() -> None:
 
 def test_a_short_panel_is_ranked_by_rank_ic_and_says_so() -> None:
     rng = np.random.default_rng(1)
-    lacking = {"evidence": None, "evidence_t": None, "evidence_z": None, "residual_rank_ic": None, "residual_rank_ic_t": None}
+    lacking = {
+        "evidence": None,
+        "evidence_t": None,
+        "evidence_z": None,
+        "residual_rank_ic": None,
+        "residual_rank_ic_t": None,
+    }
     trials = tuple(make_trial(place, t, rng, **lacking) for place, t in enumerate((5.0, 1.0)))
     words = Page(render(make_report(sheets=0, trials=trials))).words
     assert "Ranked by the RankIC of 5-day returns: this panel is too short for evidence on residual returns" in words
