@@ -265,83 +265,196 @@ def _correlations(
     """`taken` [R, 1 + K] says which of the group and the columns each row takes out."""
     days, names = ranks.shape
     rows = taken.shape[0]
+    last = columns.shape[0]  # the factor's place after the columns, before the target
     rank_ic = np.full((rows, days), np.nan)
     evidence = np.full((rows, days), np.nan)
     keep = np.empty(names)
     among = np.empty(names)
     place = np.empty(names, np.int64)
-    y = np.empty(names)
-    z = np.empty(names)
-    x = np.empty((columns.shape[0], names))
-    left = np.empty((rows, names))
-    work = np.empty((columns.shape[0], names))
+    x = np.empty((last + 1, names))
+    about = np.empty((last + 2, names))
     group = np.empty(names, np.int32)
-    whole = np.zeros(names, np.int32)
-    total = np.empty(max(1, codes.max() + 1))
-    members = np.empty(total.size, np.int64)
+    sums = np.empty((last + 2, max(1, codes.max() + 1)))
+    members = np.empty(sums.shape[1], np.int64)
+    whole = np.empty((last + 2, last + 2))
+    within = np.empty((last + 2, last + 2))
     for t in range(days):
         n = _common(ranks[t], codes[t], label_ranks[t], keep, place)
-        _among(ranks[t], order[t], tie[t], count[t], keep, place[:n], among, y)
+        _among(ranks[t], order[t], tie[t], count[t], keep, place[:n], among, x[last])
         _gather(columns, t, codes[t], place[:n], x, group)
-        _fit_rows(y[:n], x[:, :n], group[:n], whole[:n], taken, total, members, min_names, work[:, :n], left[:, :n])
+        _products(x, group[:n], about, sums, members, whole, within)
+        z = about[last + 1, :n]
         _among(label_ranks[t], label_order[t], label_tie[t], label_count[t], keep, place[:n], among, z)
-        _correlate(left[:, :n], z[:n], rank_ic[:, t])
+        _correlate(x, group[:n], about, sums, members, whole, within, taken, min_names, rank_ic[:, t])
         same = n > 0
         for k in range(n):
             z[k] = scaled[t, place[k]]
             same = same and np.isfinite(z[k])
         if not same:  # residual labels are rarer: their own names, their own fit
             n = _common(ranks[t], codes[t], scaled[t], keep, place)
-            _among(ranks[t], order[t], tie[t], count[t], keep, place[:n], among, y)
+            if n < min_names:
+                continue
+            _among(ranks[t], order[t], tie[t], count[t], keep, place[:n], among, x[last])
             _gather(columns, t, codes[t], place[:n], x, group)
-            _fit_rows(y[:n], x[:, :n], group[:n], whole[:n], taken, total, members, min_names, work[:, :n], left[:, :n])
+            _products(x, group[:n], about, sums, members, whole, within)
             for k in range(n):
-                z[k] = scaled[t, place[k]]
-        _correlate(left[:, :n], z[:n], evidence[:, t])
+                about[last + 1, k] = scaled[t, place[k]]
+        _correlate(x, group[:n], about, sums, members, whole, within, taken, min_names, evidence[:, t])
     return rank_ic, evidence
 
 
 @jit
-def _fit_rows(
-    y: Floats,
+def _products(
     x: Floats,
     group: NDArray[np.int32],
-    whole: NDArray[np.int32],
-    taken: NDArray[np.bool_],
-    total: Floats,
+    about: Floats,
+    sums: Floats,
     members: NDArray[np.int64],
-    min_names: int,
-    work: Floats,
-    left: Floats,
+    whole: Floats,
+    within: Floats,
 ) -> None:
-    """Fill each row of `left` with the residual of `y`, of length 1; with NaN where there is none."""
-    for row in range(taken.shape[0]):
-        used = 0
-        for column in range(x.shape[0]):
-            if taken[row, 1 + column]:
-                work[used] = x[column]
-                used += 1
-        left[row] = y
-        if taken[row, 0]:
-            fitted = _fit(left[row], work[:used], group, total, members, min_names)
-        else:
-            fitted = _fit(left[row], work[:used], whole, total[:1], members[:1], min_names)
-        scale = 1.0 / np.sqrt(_dot(left[row], left[row])) if fitted else np.nan
-        for k in range(y.size):
-            left[row, k] *= scale
+    """Products of rows of `x` [K + 1, :n] about their means in `whole`, about those of their `group` [n] in `within`.
+
+    A row whose length is mostly that of its mean gets 0 with itself: a difference of products says too little.
+    Fills `about` with the rows about their means, `sums` [K + 1, G] with their sums by group, `members` [G].
+    """
+    vectors = x.shape[0]
+    n = group.size
+    for v in range(vectors):
+        here = x[v, :n]
+        there = about[v, :n]
+        size = _dot(here, here)
+        mean = _sum(here) / max(n, 1)
+        for k in range(n):
+            there[k] = here[k] - mean
+        for earlier in range(v + 1):
+            whole[v, earlier] = _dot(there, about[earlier, :n])
+            whole[earlier, v] = whole[v, earlier]
+        if whole[v, v] < _LOST * _LOST * size:
+            whole[v, v] = 0.0
+    members[:] = 0
+    for k in range(n):
+        members[group[k]] += 1
+    for v in range(vectors):
+        _sum_groups(about[v, :n], group, sums[v])
+    for v in range(vectors):
+        for earlier in range(v + 1):
+            within[v, earlier] = _less_groups(whole[v, earlier], sums[v], sums[earlier], members)
+            within[earlier, v] = within[v, earlier]
+        if within[v, v] < _LOST * _LOST * whole[v, v]:
+            within[v, v] = 0.0
 
 
 @jit
-def _correlate(left: Floats, target: Floats, out: Floats) -> None:
-    """The correlation of each row of `left`, of mean 0 and length 1, with a target that is used up."""
+def _sum_groups(values: Floats, group: NDArray[np.int32], total: Floats) -> None:
+    total[:] = 0.0
+    for k in range(values.size):
+        total[group[k]] += values[k]
+
+
+@jit
+def _less_groups(product: float, a: Floats, b: Floats, members: NDArray[np.int64]) -> float:
+    for g in range(members.size):
+        if members[g] > 0:
+            product -= a[g] * b[g] / members[g]
+    return product
+
+
+@jit
+def _correlate(
+    x: Floats,
+    group: NDArray[np.int32],
+    about: Floats,
+    sums: Floats,
+    members: NDArray[np.int64],
+    whole: Floats,
+    within: Floats,
+    taken: NDArray[np.bool_],
+    min_names: int,
+    out: Floats,
+) -> None:
+    """The correlation of the target, the last row of `about`, with what each row of `taken` leaves of the factor.
+
+    From the products of `_products`, which is fast, where every vector keeps a tenth of its length beside
+    those before it, and by a fit of the vectors themselves where it does not.
+    """
+    last = x.shape[0]
+    n = group.size
+    used = 0
+    for g in range(members.size):
+        used += members[g] > 0
+    target = about[last, :n]
     size = np.sqrt(_dot(target, target))
-    mean = _sum(target) / max(target.size, 1)
-    for k in range(target.size):
+    mean = _sum(target) / max(n, 1)
+    for k in range(n):
         target[k] -= mean
     length = np.sqrt(_dot(target, target))
-    if length > 1e-14 * size:
-        for row in range(left.shape[0]):
-            out[row] = _dot(left[row], target) / length
+    if n < min_names or not length > 1e-14 * size:
+        return
+    _sum_groups(target, group, sums[last])
+    for v in range(last):
+        whole[v, last] = _dot(about[v, :n], target)
+        within[v, last] = _less_groups(whole[v, last], sums[v], sums[last], members)
+    work = np.empty((last, last + 1))
+    for row in range(taken.shape[0]):
+        kept = 0
+        for column in range(last - 1):
+            kept += taken[row, 1 + column]
+        needed = min_names + kept + (used - 1 if taken[row, 0] else 0)
+        found = np.nan
+        if n >= needed:
+            found = _without(within if taken[row, 0] else whole, taken[row, 1:], work)
+        if np.isnan(found):
+            found = _fitted(x, group, members.size, taken[row], target, min_names)
+        out[row] = found / length
+
+
+@jit
+def _without(products: Floats, taken: NDArray[np.bool_], work: Floats) -> float:
+    """The target's product with the residual of the factor, of length 1; NaN where rounding could be seen.
+
+    Elimination in the matrix of products: of the columns that are taken, in their order, then the factor's row.
+    """
+    last = products.shape[0] - 2  # the factor's place
+    rows = 0
+    for v in range(last + 1):
+        if v < last and not taken[v]:
+            continue
+        across = 0
+        for other in range(last + 2):
+            if other >= last or taken[other]:
+                work[rows, across] = products[v, other]
+                across += 1
+        before = work[rows, rows]
+        for earlier in range(rows):
+            times = work[earlier, rows] / work[earlier, earlier]
+            for column in range(rows, across):
+                work[rows, column] -= times * work[earlier, column]
+        if not work[rows, rows] > _LOST * _LOST * before:
+            return np.nan
+        rows += 1
+    return float(work[rows - 1, rows] / np.sqrt(work[rows - 1, rows - 1]))
+
+
+@jit
+def _fitted(
+    x: Floats, group: NDArray[np.int32], groups: int, taken: NDArray[np.bool_], target: Floats, min_names: int
+) -> float:
+    """As `_without`, from the vectors themselves; NaN where there is no residual."""
+    last = x.shape[0] - 1
+    n = group.size
+    work = np.empty((last, n))
+    left = x[last, :n].copy()
+    used = 0
+    for column in range(last):
+        if taken[1 + column]:
+            work[used] = x[column, :n]
+            used += 1
+    size = groups if taken[0] else 1
+    among = group if taken[0] else np.zeros(n, np.int32)
+    if not _fit(left, work[:used], among, np.empty(size), np.empty(size, np.int64), min_names):
+        return np.nan
+    return _dot(left, target) / np.sqrt(_dot(left, left))
 
 
 @jit
