@@ -131,7 +131,7 @@ class ReportData:
     @property
     def beat(self) -> list[Trial]:
         """The candidates over the hurdle."""
-        return [trial for trial in self.measured if (self.held[trial.id].t or 0.0) >= self.hurdle]
+        return [trial for trial in self.measured if (self.held[trial.id].z or 0.0) >= self.hurdle]
 
     @property
     def bets(self) -> list[Verdict]:
@@ -194,7 +194,7 @@ def _shown(data: ReportData) -> Sequence[Trial]:
     bets = {verdict.digest for verdict in data.bets}
     redundant = {verdict.digest for verdict in data.verdicts.values() if verdict.status == "redundant"}
     beat = sorted(data.beat, key=lambda trial: trial.digest not in bets)
-    near = [trial for trial in data.measured if (data.held[trial.id].t or 0.0) >= NEAR]
+    near = [trial for trial in data.measured if (data.held[trial.id].z or 0.0) >= NEAR]
     found = [trial for trial in beat if trial.digest not in redundant]
     return (found or beat or near or data.measured[:SHEETS_AT_LEAST])[:SHEETS_SHOWN]
 
