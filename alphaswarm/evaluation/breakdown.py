@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from bisect import insort
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -16,12 +17,14 @@ from alphaswarm.core.jit import jit
 from alphaswarm.evaluation.ic import newey_west_t
 from alphaswarm.evaluation.series import FactorSeries
 
-__all__ = ["MIN_GROUP", "REGIME_ROWS", "Part", "by_group", "by_regime", "by_year", "market_regimes", "ranks_within"]
+__all__ = ["MIN_GROUP", "REGIME_ROWS", "Part", "by_group", "by_regime", "by_year", "market_regimes"]
 
 # Rows over which the market's direction and volatility are judged: a quarter of trading days.
 REGIME_ROWS = 60
 # A correlation over fewer names of one group is mostly chance, even averaged over years.
 MIN_GROUP = 10
+# The exponent of 2 of the smallest unit: its reciprocal is finite.
+_SMALLEST = -1000
 
 Floats = NDArray[np.float64]
 
@@ -132,27 +135,26 @@ def by_group(
     arrays = [ranked.ranks, factor, label_ranks.ranks, label, *([] if scaled is None else [scaled])]
     if any(array.shape != shape for array in arrays):
         raise EvidenceInvalid(f"factor, labels and groups must share a shape, got {[a.shape for a in arrays]}, {shape}")
-    size = len(labels)
-    among = ranks_within(ranked, codes, label)
-    rank_ic = _within(among, ranks_within(label_ranks, codes, factor), codes, size, MIN_GROUP)
-    ic = np.where(np.isnan(rank_ic), np.nan, _within(factor, label, codes, size, MIN_GROUP))
-    evidence = np.full(rank_ic.shape, np.nan)
-    if scaled is not None:
-        evidence = _within(ranks_within(ranked, codes, scaled), scaled, codes, size, MIN_GROUP)
+    ic, rank_ic, evidence = _group_correlations(
+        ranked.ranks,
+        ranked.order,
+        ranked.tie,
+        ranked.count,
+        factor,
+        label_ranks.ranks,
+        label_ranks.order,
+        label_ranks.tie,
+        label_ranks.count,
+        label,
+        np.full(shape, np.nan) if scaled is None else scaled,
+        codes,
+        len(labels),
+        MIN_GROUP,
+    )
     return tuple(
         _part(f"{name}: {label}", ic[:, g], rank_ic[:, g], evidence[:, g], None, horizon)
         for g, label in enumerate(labels)
     )
-
-
-def ranks_within(ranked: RankedRows, codes: NDArray[np.int32], beside: Floats) -> Floats:
-    """Average ranks [D, N] among the names of the same group (code 0 or more) whose `beside` is finite.
-
-    Without sorting again. NaN elsewhere.
-    """
-    out = np.full(codes.shape, np.nan)
-    _ranks_within(ranked.order, ranked.tie, ranked.count, codes, beside, out)
-    return out
 
 
 def _dates(name: str, series: FactorSeries, days: NDArray[np.bool_]) -> Part:
@@ -179,87 +181,172 @@ def _expanding_median(values: Floats) -> Floats:
 
 
 @jit
-def _ranks_within(
+def _group_correlations(
+    ranks: Floats,
     order: NDArray[np.int32],
     tie: NDArray[np.int32],
     count: NDArray[np.int64],
+    factor: Floats,
+    label_ranks: Floats,
+    label_order: NDArray[np.int32],
+    label_tie: NDArray[np.int32],
+    label_count: NDArray[np.int64],
+    label: Floats,
+    scaled: Floats,
     codes: NDArray[np.int32],
-    beside: Floats,
-    out: Floats,
-) -> None:
+    groups: int,
+    min_names: int,
+) -> tuple[Floats, Floats, Floats]:
+    """IC, rank IC and evidence [D, G] among the names of each group."""
     days, names = codes.shape
-    rank = np.empty(max(1, codes.max() + 1), np.int64)
-    level = np.zeros(rank.size, np.int64)
-    group = np.empty(names, np.int32)
+    ic = np.full((days, groups), np.nan)
+    rank_ic = np.full((days, groups), np.nan)
+    evidence = np.full((days, groups), np.nan)
+    group = np.empty(names, np.int64)
+    place = np.empty(names, np.int64)
+    start = np.empty(groups + 1, np.int64)
+    rank = np.empty(groups + 1, np.int64)
+    level = np.empty(groups + 1, np.int64)
+    among = np.empty(names)
+    x = np.empty(names)
+    y = np.empty(names)
     for t in range(days):
-        rank[:] = 0
-        for i in range(names):
-            group[i] = codes[t, i] if np.isfinite(beside[t, i]) else -1
-        k = 0
-        while k < count[t]:
-            stop = k + 1
-            while stop < count[t] and tie[t, stop] == tie[t, k]:
-                stop += 1
-            if stop == k + 1:
-                g = group[order[t, k]]
-                if g >= 0:
-                    rank[g] += 1
-                    out[t, order[t, k]] = rank[g]
-            else:  # equal values share the average rank within their group
-                for place in range(k, stop):
-                    g = group[order[t, place]]
-                    if g >= 0:
-                        level[g] += 1
-                for place in range(k, stop):
-                    g = group[order[t, place]]
-                    if g >= 0:
-                        out[t, order[t, place]] = rank[g] + 0.5 * (level[g] + 1)
-                for place in range(k, stop):
-                    g = group[order[t, place]]
-                    if g >= 0:
-                        rank[g] += level[g]
-                        level[g] = 0
-            k = stop
+        n = _in_groups(codes[t], ranks[t], label_ranks[t], groups, group, place, start)
+        _ranks_within(order[t], tie[t], count[t], group, rank, level, among)
+        for k in range(n):
+            x[k] = among[place[k]]
+        _ranks_within(label_order[t], label_tie[t], label_count[t], group, rank, level, among)
+        for k in range(n):
+            y[k] = among[place[k]]
+        _correlate(x, y, start, min_names, rank_ic[t])
+        same = True
+        for k in range(n):
+            y[k] = scaled[t, place[k]]
+            same = same and np.isfinite(y[k])
+        if same:
+            _correlate(x, y, start, min_names, evidence[t])
+        for k in range(n):
+            x[k] = factor[t, place[k]]
+            y[k] = label[t, place[k]]
+        _correlate(x, y, start, min_names, ic[t])
+        for g in range(groups):
+            if np.isnan(rank_ic[t, g]):
+                ic[t, g] = np.nan
+        if not same:  # residual labels are rarer
+            n = _in_groups(codes[t], ranks[t], scaled[t], groups, group, place, start)
+            _ranks_within(order[t], tie[t], count[t], group, rank, level, among)
+            for k in range(n):
+                x[k] = among[place[k]]
+                y[k] = scaled[t, place[k]]
+            _correlate(x, y, start, min_names, evidence[t])
+    return ic, rank_ic, evidence
 
 
 @jit
-def _within(a: Floats, b: Floats, codes: NDArray[np.int32], groups: int, min_names: int) -> Floats:
-    """Pearson correlation [D, G] of `a` and `b` among the names of each group that have both."""
-    days, names = codes.shape
-    out = np.full((days, groups), np.nan)
-    n = np.empty(groups, np.int64)
-    mean_a = np.empty(groups)
-    mean_b = np.empty(groups)
-    size_a = np.empty(groups)
-    size_b = np.empty(groups)
-    ab = np.empty(groups)
-    aa = np.empty(groups)
-    bb = np.empty(groups)
-    for t in range(days):
-        n[:] = 0
-        for array in (mean_a, mean_b, size_a, size_b, ab, aa, bb):
-            array[:] = 0.0
-        for i in range(names):
-            g = codes[t, i]
-            if g >= 0 and np.isfinite(a[t, i]) and np.isfinite(b[t, i]):
-                n[g] += 1
-                mean_a[g] += a[t, i]
-                mean_b[g] += b[t, i]
-                size_a[g] = max(size_a[g], abs(a[t, i]))
-                size_b[g] = max(size_b[g], abs(b[t, i]))
-        for g in range(groups):
-            mean_a[g] /= max(n[g], 1)
-            mean_b[g] /= max(n[g], 1)
-        for i in range(names):
-            g = codes[t, i]
-            if g >= 0 and np.isfinite(a[t, i]) and np.isfinite(b[t, i]):
-                x = (a[t, i] - mean_a[g]) / size_a[g] if size_a[g] > 0.0 else 0.0
-                y = (b[t, i] - mean_b[g]) / size_b[g] if size_b[g] > 0.0 else 0.0
-                ab[g] += x * y
-                aa[g] += x * x
-                bb[g] += y * y
-        for g in range(groups):
-            # below this only rounding differs
-            if n[g] >= min_names and aa[g] > 1e-24 and bb[g] > 1e-24:
-                out[t, g] = min(1.0, max(-1.0, ab[g] / np.sqrt(aa[g] * bb[g])))
-    return out
+def _in_groups(
+    codes: NDArray[np.int32],
+    a: Floats,
+    b: Floats,
+    groups: int,
+    group: NDArray[np.int64],
+    place: NDArray[np.int64],
+    start: NDArray[np.int64],
+) -> int:
+    """List names that have a group and finite `a` and `b` in `place` [:n], group after group; returns n.
+
+    `start` [G + 1] says where each begins, `group` [N] names the group, G for names that are not listed.
+    """
+    start[:] = 0
+    for i in range(codes.size):
+        there = codes[i] >= 0 and np.isfinite(a[i]) and np.isfinite(b[i])
+        group[i] = codes[i] if there else groups
+        start[group[i]] += 1
+    n = 0
+    for g in range(groups + 1):
+        n += start[g]
+        start[g] = n - start[g]
+    for i in range(codes.size):
+        if group[i] < groups:
+            place[start[group[i]]] = i
+            start[group[i]] += 1
+    for g in range(groups, 0, -1):
+        start[g] = start[g - 1]
+    start[0] = 0
+    return int(start[groups])
+
+
+@jit
+def _ranks_within(
+    order: NDArray[np.int32],
+    tie: NDArray[np.int32],
+    count: int,
+    group: NDArray[np.int64],
+    rank: NDArray[np.int64],
+    level: NDArray[np.int64],
+    out: Floats,
+) -> None:
+    """Average ranks [N] of one sorted row among the names of the same `group`, without sorting again."""
+    rank[:] = 0
+    if count > 0 and tie[count - 1] == count - 1:  # nothing is equal
+        for k in range(count):
+            g = group[order[k]]
+            rank[g] += 1
+            out[order[k]] = rank[g]
+        return
+    level[:] = 0
+    k = 0
+    while k < count:
+        stop = k + 1
+        while stop < count and tie[stop] == tie[k]:
+            stop += 1
+        if stop == k + 1:
+            g = group[order[k]]
+            rank[g] += 1
+            out[order[k]] = rank[g]
+        else:  # equal values share the average rank within their group
+            for one in range(k, stop):
+                level[group[order[one]]] += 1
+            for one in range(k, stop):
+                g = group[order[one]]
+                out[order[one]] = rank[g] + 0.5 * (level[g] + 1)
+            for one in range(k, stop):
+                g = group[order[one]]
+                rank[g] += level[g]
+                level[g] = 0
+        k = stop
+
+
+@jit
+def _correlate(a: Floats, b: Floats, start: NDArray[np.int64], min_names: int, out: Floats) -> None:
+    """Pearson correlation of `a` and `b` from `start` to `start` for each group."""
+    for g in range(out.size):
+        first = start[g]
+        stop = start[g + 1]
+        n = stop - first
+        if n < min_names:
+            continue
+        mean_a = 0.0
+        mean_b = 0.0
+        size_a = 0.0
+        size_b = 0.0
+        for k in range(first, stop):
+            mean_a += a[k]
+            mean_b += b[k]
+            size_a = max(size_a, abs(a[k]))
+            size_b = max(size_b, abs(b[k]))
+        mean_a /= n
+        mean_b /= n
+        # in units near the largest value, so that squares neither vanish nor overflow; powers of 2 round nothing
+        unit_a = math.ldexp(1.0, -max(math.frexp(size_a)[1], _SMALLEST))
+        unit_b = math.ldexp(1.0, -max(math.frexp(size_b)[1], _SMALLEST))
+        ab = 0.0
+        aa = 0.0
+        bb = 0.0
+        for k in range(first, stop):
+            x = (a[k] - mean_a) * unit_a
+            y = (b[k] - mean_b) * unit_b
+            ab += x * y
+            aa += x * x
+            bb += y * y
+        if aa > 1e-24 and bb > 1e-24:  # below this only rounding differs
+            out[g] = min(1.0, max(-1.0, ab / np.sqrt(aa * bb)))

@@ -454,7 +454,7 @@ def _fitted(
     among = group if taken[0] else np.zeros(n, np.int32)
     if not _fit(left, work[:used], among, np.empty(size), np.empty(size, np.int64), min_names):
         return np.nan
-    return _dot(left, target) / np.sqrt(_dot(left, left))
+    return float(_dot(left, target) / np.sqrt(_dot(left, left)))
 
 
 @jit

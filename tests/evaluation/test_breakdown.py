@@ -3,7 +3,6 @@ import statistics
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import rankdata
 
 from alphaswarm.backtest import metrics, rank_rows
 from alphaswarm.core import EvidenceInvalid, Panel
@@ -15,7 +14,6 @@ from alphaswarm.evaluation.breakdown import (
     by_regime,
     by_year,
     market_regimes,
-    ranks_within,
 )
 
 
@@ -107,17 +105,6 @@ def grouped():
     codes[rng.random(shape) < 0.1] = -1
     factor[7] = np.where(codes[7] == 1, 3.0, factor[7])  # no differences in one group
     return factor, label.round(6), scaled, codes
-
-
-def test_ranks_within_groups(grouped):
-    factor, label, _, codes = grouped
-    got = ranks_within(rank_rows(factor), codes, label)
-    for t in range(codes.shape[0]):
-        expected = np.full(codes.shape[1], np.nan)
-        for g in range(3):
-            keep = np.isfinite(factor[t]) & np.isfinite(label[t]) & (codes[t] == g)
-            expected[keep] = rankdata(factor[t, keep])
-        np.testing.assert_array_equal(got[t], expected)
 
 
 @pytest.mark.parametrize("with_residual", [False, True])
