@@ -1,55 +1,67 @@
 """The Chroma index: a cache of the store's vectors that is checked, caught up and rebuilt.
 
 Two processes with one Chroma directory damage it silently, even when each write is locked. So
-one process holds a lock for as long as its client lives; the others search the store itself.
+one process holds a lock for as long as its client lives; the others search the store itself. Or a server has the
+directory (``chroma run``, named by ``ALPHASWARM_CHROMA_URL``), and any number of processes ask it.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
 import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
-import numpy as np
 from filelock import FileLock, Timeout
-from numpy.typing import NDArray
 
-from alphaswarm.core import Store, StoreBusy, StoreError, atomic_write, canonical_json
-from alphaswarm.rag.embed import EMBEDDER, VECTOR_SIZE
-from alphaswarm.rag.exact import day_number
+from alphaswarm.core import SpecInvalid, Store, StoreBusy, StoreError, atomic_write, canonical_json
+from alphaswarm.rag.embedder import Embedder
+from alphaswarm.rag.exact import Side
+from alphaswarm.rag.index import SIDES, Damaged, VectorIndex, typed_errors
 from alphaswarm.rag.orders import CORPORA
-from alphaswarm.rag.store import ids_until, rows_after, rows_of, sizes
 
-__all__ = ["ChromaIndex"]
+__all__ = ["CHROMA_VARIABLE", "ChromaIndex", "ServerIndex", "open_index"]
 
-BATCH = 500  # Chroma takes at most 5,461 at once
-SAMPLE = 48
-# A wider search and one thread: the same writes give the same graph, and small corpora miss nothing.
-GRAPH = {"space": "ip", "ef_search": 400, "ef_construction": 200, "max_neighbors": 32, "num_threads": 1}
+CHROMA_VARIABLE = "ALPHASWARM_CHROMA_URL"
+SERVER_WAIT_SECONDS = 30.0
 
 
-class _Damaged(StoreError):
-    """The index doesn't hold what it should; it will be rebuilt."""
+def open_index(store: Store, directory: Path, embedder: Embedder) -> VectorIndex:
+    """The index on the server that ``ALPHASWARM_CHROMA_URL`` names, else the one in `directory`.
+
+    Raises:
+        StoreBusy: another process has it open.
+        StoreError: it can't be used at all.
+        SpecInvalid: the variable holds no URL.
+    """
+    url = os.environ.get(CHROMA_VARIABLE)
+    return ServerIndex(store, directory, embedder, url) if url else ChromaIndex(store, directory, embedder)
 
 
-class ChromaIndex:
+class ChromaIndex(VectorIndex):
     """The index in `directory`, open for as long as this object holds the lock.
+
+    Attributes:
+        aside: name of the directory that was set aside at opening, "" when none was.
 
     Raises:
         StoreBusy: another process has it open.
         StoreError: the directory can't be used at all.
     """
 
-    def __init__(self, store: Store, directory: Path) -> None:
-        self._store = store
-        self.directory = directory / f"chroma-{EMBEDDER}-{VECTOR_SIZE}"
+    kind = "chroma"
+
+    def __init__(self, store: Store, directory: Path, embedder: Embedder) -> None:
+        super().__init__(store, embedder)
+        self.directory = directory / f"chroma-{embedder.name}"
+        self.aside = ""
         # Not bound to a thread: whoever closes the memory gives the lock back.
         self._lock = FileLock(directory / "index.lock", thread_local=False)
-        self._client: Any = None
-        self._collections: dict[str, Any] = {}
         try:
             directory.mkdir(parents=True, exist_ok=True)
             self._lock.acquire(timeout=0)
@@ -58,50 +70,47 @@ class ChromaIndex:
         except OSError as error:
             raise StoreError(f"the index directory can't be used: {error}") from error
         try:
-            self._open_or_rebuild()
+            self._set_others_aside()
+            self._open_checked()
         except StoreError:
             self.close()
             raise
 
-    def candidates(self, corpus: str, vector: NDArray[np.float32], n: int, day: int | None) -> list[str] | None:
-        """Ids of the `n` nearest documents known by `day`; None when the index fell short of them.
-
-        Raises:
-            StoreError: the index failed and could not be rebuilt.
-        """
-        try:
-            return self._candidates(corpus, vector, n, day)
-        except _Damaged:
-            self.rebuild()
-            return self._candidates(corpus, vector, n, day)
-
     def rebuild(self) -> None:
         """Set the directory aside (the last one set aside is kept) and index every document again."""
         self._close_client()
-        aside = self.directory.with_name(f"{self.directory.name}.old")
-        try:
-            if self.directory.exists():
-                shutil.rmtree(aside, ignore_errors=True)
-                self.directory.rename(aside)
-        except OSError as error:
-            raise StoreError(f"the damaged index can't be set aside: {error}") from error
+        if self.directory.exists():
+            self._set_aside(self.directory)
         self._open()
-        for corpus in CORPORA:
-            self._catch_up(corpus)
+        self._catch_up_all()
 
     def close(self) -> None:
         """Close the client, then let another process have the directory."""
         self._close_client()
         self._lock.release()
 
-    def _open_or_rebuild(self) -> None:
+    def _open_checked(self) -> None:
         try:
             self._open()
-            self._check()
-            for corpus in CORPORA:
-                self._catch_up(corpus)
-        except _Damaged:
+        except Damaged:
             self.rebuild()
+        else:
+            self._open_or_rebuild()
+
+    def _set_others_aside(self) -> None:
+        """An index of another embedder holds vectors that mean nothing here."""
+        for other in sorted(self.directory.parent.glob("chroma-*")):
+            if other != self.directory and other.is_dir() and not other.name.endswith(".old"):
+                self._set_aside(other)
+
+    def _set_aside(self, directory: Path) -> None:
+        aside = directory.with_name(f"{directory.name}.old")
+        try:
+            shutil.rmtree(aside, ignore_errors=True)
+            directory.rename(aside)
+        except OSError as error:
+            raise StoreError(f"the index {directory.name} can't be set aside: {error}") from error
+        self.aside = aside.name
 
     def _open(self) -> None:
         import chromadb
@@ -110,14 +119,9 @@ class ChromaIndex:
 
         # Chroma keeps a system by directory, even one that failed to start, and would hand it out again.
         SharedSystemClient._identifier_to_system.pop(str(self.directory), None)
-        with _typed_errors():
+        with typed_errors():
             self._client = chromadb.PersistentClient(self.directory, Settings(anonymized_telemetry=False))
-            for corpus in CORPORA:
-                self._collections[corpus] = self._client.get_or_create_collection(
-                    corpus,
-                    embedding_function=None,
-                    configuration={"hnsw": GRAPH},
-                )
+            self._open_collections()
 
     def _close_client(self) -> None:
         client, self._client = self._client, None
@@ -125,78 +129,126 @@ class ChromaIndex:
         if client is not None:
             client.close()
 
-    def _check(self) -> None:
-        """Ask for vectors spread over all that should be there, and compare them with the store's."""
-        for corpus, seq in self._state().items():
-            with self._store.read() as connection:
-                ids = ids_until(connection, corpus, seq)
-                rows = rows_of(connection, corpus, ids[:: max(1, len(ids) // SAMPLE)])
-            if not rows:
-                continue
-            sample = {row.document.id: row.vector for row in rows}
-            with _typed_errors():
-                found = self._collections[corpus].get(ids=list(sample), include=["embeddings"])
-            if len(found["ids"]) != len(sample):
-                raise _Damaged(f"the index lost {len(sample) - len(found['ids'])} of {len(sample)} documents")
-            for identifier, vector in zip(found["ids"], found["embeddings"], strict=True):
-                if not np.allclose(vector, sample[identifier], atol=1e-6):
-                    raise _Damaged(f"the index holds another vector for {identifier}")
+    def _name(self, corpus: str, side: Side) -> str:
+        return corpus if side == "structure" else f"{corpus}.{side}"
 
-    def _catch_up(self, corpus: str) -> None:
-        collection = self._collections[corpus]
-        state = self._state()
-        while True:
-            with self._store.read() as connection:
-                rows = rows_after(connection, corpus, state[corpus], BATCH)
-                count, last = sizes(connection, corpus)
-            if rows:
-                with _typed_errors():
-                    collection.upsert(
-                        ids=[row.document.id for row in rows],
-                        embeddings=[row.vector for row in rows],
-                        metadatas=[{"day": day_number(row.document.as_of)} for row in rows],
-                    )
-                    state[corpus] = rows[-1].seq
-                    atomic_write(self._state_file, canonical_json(state))
-            if state[corpus] >= last:
-                break
-        with _typed_errors():
-            indexed = collection.count()
-        if indexed != count or state[corpus] > last:
-            raise _Damaged(f"the index holds {indexed} documents of {corpus}, the store {count}")
-
-    def _candidates(self, corpus: str, vector: NDArray[np.float32], n: int, day: int | None) -> list[str] | None:
-        self._catch_up(corpus)
-        collection = self._collections[corpus]
-        where = None if day is None else {"day": {"$lte": day}}
-        with _typed_errors():
-            found = collection.query(query_embeddings=[vector], n_results=n, where=where, include=[])["ids"][0]
-            if len(found) < n:  # an approximate search may fall short; then the store is searched
-                known = collection.count() if where is None else len(collection.get(where=where, include=[])["ids"])
-                if len(found) < min(n, known):
-                    return None
-        return [str(identifier) for identifier in found]
+    def _writing(self) -> AbstractContextManager[object]:
+        return nullcontext()
 
     @property
     def _state_file(self) -> Path:
         return self.directory / "state.json"
 
     def _state(self) -> dict[str, int]:
-        """The last `seq` indexed of each corpus, 0 where none is."""
         try:
             read: Mapping[str, Any] = json.loads(self._state_file.read_bytes())
-            return {corpus: int(read.get(corpus, 0)) for corpus in CORPORA}
+            if read["embedder"] != self._embedder.name:
+                raise Damaged(f"the index was made by the embedder {read['embedder']}")
+            return {corpus: int(read["last"].get(corpus, 0)) for corpus in CORPORA}
         except FileNotFoundError:
             return dict.fromkeys(CORPORA, 0)
-        except (OSError, ValueError, AttributeError, TypeError) as error:
-            raise _Damaged(f"the index's state can't be read: {error}") from error
+        except (OSError, ValueError, AttributeError, TypeError, KeyError) as error:
+            raise Damaged(f"the index's state can't be read: {error}") from error
+
+    def _keep_state(self, state: Mapping[str, int]) -> None:
+        atomic_write(self._state_file, canonical_json({"embedder": self._embedder.name, "last": dict(state)}))
 
 
-@contextmanager
-def _typed_errors() -> Iterator[None]:
-    from chromadb.errors import ChromaError
+class ServerIndex(VectorIndex):
+    """The index on a Chroma server that any number of processes may use.
 
-    try:
-        yield
-    except (ChromaError, OSError, ValueError, RuntimeError) as error:
-        raise _Damaged(f"the index failed: {error}") from error
+    Who writes into it holds a lock beside the store meanwhile: a server does not keep a slow writer from putting an
+    old vector over a new one. Collections bear the store's key, so that workspaces can share a server.
+
+    Raises:
+        SpecInvalid: `url` is none.
+        StoreError: the server can't be reached.
+    """
+
+    kind = "chroma server"
+
+    def __init__(self, store: Store, directory: Path, embedder: Embedder, url: str) -> None:
+        super().__init__(store, embedder)
+        parts = urlsplit(url)
+        if parts.scheme not in {"http", "https"} or not parts.hostname or parts.username or parts.path.strip("/"):
+            raise SpecInvalid(f"{CHROMA_VARIABLE} must look like http://127.0.0.1:8000, got {parts.hostname or url!r}")
+        self._key = hashlib.sha256(f"{_place_of(store)}|{embedder.name}".encode()).hexdigest()[:16]
+        self._lock = FileLock(directory / "server.lock", thread_local=False)
+        self.aside = ""
+        import chromadb
+        from chromadb.config import Settings
+
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StoreError(f"the index directory can't be used: {error}") from error
+        with typed_errors():
+            self._client = chromadb.HttpClient(
+                parts.hostname,
+                parts.port or (443 if parts.scheme == "https" else 8000),
+                ssl=parts.scheme == "https",
+                settings=Settings(anonymized_telemetry=False),
+            )
+            self._open_collections()
+        self._open_or_rebuild()
+
+    def _recover(self) -> None:
+        """Look again first: another process may have rebuilt what this one found damaged."""
+        try:
+            with self._writing():
+                with typed_errors():
+                    self._open_collections()
+                self._check()
+                self._catch_up_all()
+        except Damaged:
+            self.rebuild()
+
+    def rebuild(self) -> None:
+        """Delete the collections of this store on the server and index every document again."""
+        with self._writing():
+            with typed_errors():
+                known = {collection.name for collection in self._client.list_collections()}
+                for name in (self._name(corpus, side) for corpus in CORPORA for side in SIDES):
+                    if name in known:
+                        self._client.delete_collection(name)
+                self._open_collections()
+            for corpus in CORPORA:
+                self._catch_up(corpus)
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        client, self._client = self._client, None
+        self._collections.clear()
+        if client is not None:
+            client.close()
+
+    def _name(self, corpus: str, side: Side) -> str:
+        return f"alphaswarm-{self._key}-{corpus}.{side}"
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        try:
+            with self._lock.acquire(timeout=SERVER_WAIT_SECONDS):
+                yield
+        except Timeout:
+            raise StoreBusy("another process is writing into the index on the server") from None
+
+    def _state(self) -> dict[str, int]:
+        with typed_errors():
+            every = {collection.name: collection.metadata or {} for collection in self._client.list_collections()}
+        last = {}
+        for corpus in CORPORA:
+            kept = [every.get(self._name(corpus, side), {}).get("last", 0) for side in SIDES]
+            last[corpus] = min(kept)
+        return last
+
+    def _keep_state(self, state: Mapping[str, int]) -> None:
+        for (corpus, _), collection in self._collections.items():
+            if (collection.metadata or {}).get("last") != state[corpus]:
+                collection.modify(metadata={"last": state[corpus]})
+
+
+def _place_of(store: Store) -> str:
+    """What tells a store from others: its URL, or the whole path of its file."""
+    file = store.url.removeprefix("sqlite:///")
+    return store.url if file == store.url else str(Path(file).absolute())

@@ -19,9 +19,20 @@ from numpy.typing import NDArray
 
 from alphaswarm.dsl.expr import Expr
 
-__all__ = ["EMBEDDER", "VECTOR_SIZE", "embed", "embed_question", "names", "prose", "structure_tokens", "word_tokens"]
+__all__ = [
+    "EMBEDDER",
+    "STRUCTURE_SIZE",
+    "VECTOR_SIZE",
+    "embed",
+    "embed_question",
+    "names",
+    "prose",
+    "spans",
+    "structure_tokens",
+    "word_tokens",
+]
 
-EMBEDDER = "ast-words-1"  # part of the index's name: another id never meets these vectors
+EMBEDDER = "ast-words-2"  # part of the index's name: another id never meets these vectors
 STRUCTURE_SIZE = 768
 WORDS_SIZE = 256
 VECTOR_SIZE = STRUCTURE_SIZE + WORDS_SIZE
@@ -37,26 +48,54 @@ _STOP = frozenset(
 _PROSE = {
     "abs": "absolute magnitude",
     "adv": "average dollar volume liquidity",
+    "argmax": "days since highest peak",
+    "argmin": "days since lowest bottom",
+    "beta": "market sensitivity systematic",
+    "cap": "company size capitalisation",
     "cs": "cross section",
-    "corr": "correlation relation",
+    "close": "price",
+    "corr": "correlation relation together",
     "cov": "covariance",
     "decay": "smooth recent weighted",
     "delay": "lag past earlier",
     "delta": "change difference momentum",
     "ema": "exponential moving average smooth",
+    "high": "price top",
+    "industry": "peers",
     "kurt": "kurtosis tail",
+    "low": "price bottom",
     "mad": "deviation dispersion",
+    "max": "highest",
     "mean": "average moving",
-    "neutralize": "relative neutral",
+    "min": "lowest",
+    "neutralize": "relative neutral within peers",
+    "open": "price",
     "pct": "percent return",
     "rank": "ordering",
+    "returns": "return performance gain",
+    "sector": "industry peers",
     "resid": "residual unexplained",
     "skew": "skewness asymmetry lottery",
     "std": "volatility risk deviation",
     "sum": "cumulative total",
     "var": "variance volatility",
-    "zscore": "standardised",
+    "volume": "trading activity shares traded",
+    "vwap": "price",
+    "zscore": "standardised unusual normal",
 }
+# What windows of about so many trading days are called.
+_SPANS = (
+    (1, 1, "one day yesterday"),
+    (2, 3, "few days"),
+    (4, 6, "week"),
+    (8, 12, "two weeks fortnight"),
+    (18, 24, "month"),
+    (38, 46, "two months"),
+    (55, 70, "three months quarter"),
+    (110, 140, "six months half year"),
+    (230, 270, "twelve months year"),
+    (480, 520, "two years"),
+)
 
 
 def embed(expression: Expr | None, text: str) -> NDArray[np.float32]:
@@ -129,13 +168,23 @@ def names(expression: Expr) -> list[str]:
 
 
 def prose(expression: Expr) -> str:
-    """The names of an expression as words, each once."""
+    """The names of an expression as words, and what its windows are called, each once."""
     words: dict[str, None] = {}
     for name in names(expression):
         for part in name.split("_"):
             words[part] = None
             words.update(dict.fromkeys(_PROSE.get(part, "").split()))
+    words.update(dict.fromkeys(" ".join(spans(expression)).split()))
     return " ".join(words)
+
+
+def spans(expression: Expr) -> list[str]:
+    """What people call the windows of an expression, such as "month" for 21 days; the longest first."""
+    windows = {node.args[-1].value for node in expression.walk() if node.args and node.args[-1].kind == "number"}
+    called = []
+    for days in sorted(windows, reverse=True):
+        called += [name for least, most, name in _SPANS if least <= days <= most]
+    return called
 
 
 def _vector(structure: Iterable[tuple[str, float]], words: Iterable[tuple[str, float]]) -> NDArray[np.float32]:

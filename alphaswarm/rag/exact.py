@@ -2,70 +2,73 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 from numpy.typing import NDArray
 
 from alphaswarm.core import Store
-from alphaswarm.rag.embed import VECTOR_SIZE
+from alphaswarm.rag.embed import BLOCK, STRUCTURE_SIZE
+from alphaswarm.rag.embedder import Embedder
+from alphaswarm.rag.shelf import Shelf
 from alphaswarm.rag.store import rows_after
 
-__all__ = ["ExactIndex", "day_number"]
+__all__ = ["ExactIndex", "Side"]
 
 BATCH = 500
-UNKNOWN_DAY = 99_999_999  # later than any day that can be asked for
-
-
-def day_number(as_of: str | None) -> int:
-    """YYYY-MM-DD as the number YYYYMMDD; what is known since an unknown day never passes a filter."""
-    return UNKNOWN_DAY if as_of is None else int(as_of.replace("-", ""))
-
-
-class _Matrix:
-    """The vectors of one corpus, in arrays that double when they are full."""
-
-    def __init__(self) -> None:
-        self.last = 0
-        self.ids: list[str] = []
-        self.places: dict[str, int] = {}
-        self.days = np.zeros(BATCH, np.int64)
-        self.vectors = np.zeros((BATCH, VECTOR_SIZE), np.float32)
-
-    def put(self, identifier: str, day: int, vector: NDArray[np.float32]) -> None:
-        place = self.places.setdefault(identifier, len(self.ids))
-        if place == len(self.ids):
-            self.ids.append(identifier)
-            if place == self.days.size:
-                self.days = np.concatenate([self.days, np.zeros_like(self.days)])
-                self.vectors = np.concatenate([self.vectors, np.zeros_like(self.vectors)])
-        self.days[place] = day
-        self.vectors[place] = vector
+Side = Literal["structure", "text"]
 
 
 class ExactIndex:
-    """Every vector of a corpus in memory (4 kB each), read from the store as documents arrive."""
+    """Every vector of a corpus in memory (some 4 kB each), read from the store as documents arrive.
 
-    def __init__(self, store: Store) -> None:
+    Args:
+        store: where the documents are kept.
+        corpus: whose they are.
+        embedder: what makes the text vectors.
+    """
+
+    def __init__(self, store: Store, corpus: str, embedder: Embedder) -> None:
         self._store = store
-        self._matrices: dict[str, _Matrix] = {}
+        self._corpus = corpus
+        self._embedder = embedder
+        self._last = 0
+        self._sides: dict[Side, NDArray[np.float32]] = {
+            "structure": np.zeros((BATCH, STRUCTURE_SIZE), np.float32),
+            "text": np.zeros((BATCH, embedder.text_size), np.float32),
+        }
 
-    def candidates(self, corpus: str, vector: NDArray[np.float32], n: int, day: int | None) -> list[str]:
-        """Ids of at least the `n` nearest documents known by `day`, fewer only if there are fewer."""
-        matrix = self._caught_up(corpus)
-        size = len(matrix.ids)
-        allowed = np.arange(size) if day is None else np.flatnonzero(matrix.days[:size] <= day)
-        if allowed.size > n:
-            scores = matrix.vectors[:size][allowed] @ vector
-            nth = np.partition(scores, allowed.size - n)[allowed.size - n]
-            allowed = allowed[scores >= nth - 1e-5]  # equals at the edge are all let through
-        return [matrix.ids[place] for place in allowed]
+    def candidates(
+        self, shelf: Shelf, side: Side, vector: NDArray[np.float32], n: int, allowed: NDArray[np.bool_]
+    ) -> list[str]:
+        """Ids of at least the `n` nearest documents at the `allowed` places, fewer only if there are fewer."""
+        self._catch_up(shelf)
+        places = np.flatnonzero(allowed)
+        if places.size > n:
+            scores = self._sides[side][: len(shelf.ids)] @ vector
+            scores = scores[places]
+            nth = np.partition(scores, places.size - n)[places.size - n]
+            places = places[scores >= nth - 1e-5]  # equals at the edge are all let through
+        return [shelf.ids[place] for place in places]
 
-    def _caught_up(self, corpus: str) -> _Matrix:
-        matrix = self._matrices.setdefault(corpus, _Matrix())
-        while True:
+    def _catch_up(self, shelf: Shelf) -> None:
+        while self._last < shelf.last:
             with self._store.read() as connection:
-                rows = rows_after(connection, corpus, matrix.last, BATCH)
-            for row in rows:
-                matrix.put(row.document.id, day_number(row.document.as_of), row.vector)
-                matrix.last = row.seq
-            if len(rows) < BATCH:
-                return matrix
+                rows = rows_after(connection, self._corpus, self._last, BATCH)
+            if not rows:
+                return
+            texts = self._embedder.texts(self._store, rows)
+            self._grow(len(shelf.ids))
+            for row, text in zip(rows, texts, strict=True):
+                place = shelf.place(row.document.id)
+                if place is not None:  # what the shelf has not seen yet comes next time
+                    self._sides["structure"][place] = row.vector[:STRUCTURE_SIZE] / np.float32(BLOCK)
+                    self._sides["text"][place] = text
+            self._last = min(rows[-1].seq, shelf.last)
+
+    def _grow(self, size: int) -> None:
+        for side, matrix in self._sides.items():
+            if matrix.shape[0] < size:
+                larger = np.zeros((max(size, 2 * matrix.shape[0]), matrix.shape[1]), np.float32)
+                larger[: matrix.shape[0]] = matrix
+                self._sides[side] = larger

@@ -1,9 +1,14 @@
-"""`Memory`: remember documents and find them again, by meaning of a text or shape of an expression."""
+"""`Memory`: remember documents and find them again, by meaning of a text or shape of an expression.
+
+Several keys find what is near, and their orders are fused by reciprocal rank (Cormack, Clarke and Buettcher, SIGIR
+2009): the canonical hash, the skeleton without constants, the vector of the structure, the vector of the text, and
+BM25 over words.
+"""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,24 +18,60 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection
 
 from alphaswarm.core import AlphaSwarmError, Reason, Store, StoreBusy, StoreError
-from alphaswarm.dsl.expr import Expr
-from alphaswarm.rag.chroma import ChromaIndex
-from alphaswarm.rag.embed import EMBEDDER, VECTOR_SIZE, embed_question, names, prose, word_tokens
-from alphaswarm.rag.exact import ExactIndex, day_number
-from alphaswarm.rag.orders import CORPORA, Document, check_day, corpus_of
-from alphaswarm.rag.store import StoredDocument, expression_of, put, rows_after, rows_of, rows_with_digest, sizes
+from alphaswarm.rag.answer import answer, link
+from alphaswarm.rag.chroma import open_index
+from alphaswarm.rag.embed import BLOCK, STRUCTURE_SIZE, VECTOR_SIZE
+from alphaswarm.rag.embedder import Embedder, chosen_embedder
+from alphaswarm.rag.exact import ExactIndex, Side
+from alphaswarm.rag.index import VectorIndex
+from alphaswarm.rag.orders import CORPORA, NOT_JUDGED, TRUST, Document, check_day, corpus_of
+from alphaswarm.rag.question import EXACT, Question
+from alphaswarm.rag.shelf import Filters, Shelf, day_number
+from alphaswarm.rag.store import (
+    StoredDocument,
+    add_columns,
+    put,
+    rows_after,
+    rows_of,
+    rows_with_digest,
+    sizes,
+    vectors_of,
+)
 
 __all__ = ["Found", "Memory", "QueryResult"]
 
 MAX_RESULTS = 100
 # Many more than are asked for come out of the index; the store's vectors then decide the order.
 CANDIDATES = 200
+RANKED = 50
+RANK_CONSTANT = 60
+# Cosine of structures below which two formulas have little in common.
+STRUCTURE_FLOOR = 0.3
+# Below 1, which is kept for the same canonical expression.
+BEST_FUSED = 0.99
 BATCH = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A document with its cosine similarity to the question, and what the two share."""
+    """A document near a question.
+
+    Attributes:
+        corpus: it belongs to this one.
+        id: its id.
+        expression: canonical text, "" where it has none.
+        summary: plain JSON; see `Corpus.summary`.
+        score: 0 to 1, fused over all keys; 1 for the same canonical expression only.
+        why: what it shares with the question.
+        verdict: what may be said of it.
+        as_of: last market date of its evidence.
+        digest: hash of the canonical expression.
+        text: words that were said about it. Data, of unknown origin.
+        likeness: cosine of the structures, or of the texts where nothing was asked of a structure.
+        keys: what found it, the best first: digest, skeleton, structure, text, words.
+        link: where to read it, "" where it has no page.
+        trust: label of its texts.
+    """
 
     corpus: str
     id: str
@@ -42,6 +83,10 @@ class Found:
     as_of: str | None
     digest: str
     text: str
+    likeness: float = 0.0
+    keys: tuple[str, ...] = ()
+    link: str = ""
+    trust: str = TRUST
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,15 +95,17 @@ class QueryResult:
 
     Attributes:
         embedder: what made the vectors.
-        index: "chroma", or "exact" when the vectors in the store were searched.
+        index: "chroma", "chroma server", or "exact" when the vectors in the store were searched.
         results: equal scores stand in order of id.
         notice: why Chroma was not used, "" when it was.
+        answer: the results in plain words, each with its number and link.
     """
 
     embedder: str
     index: str
     results: tuple[Found, ...] = ()
     notice: str = field(default="", compare=False)
+    answer: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON."""
@@ -74,15 +121,23 @@ class Memory:
     Args:
         store: where the documents are kept.
         index_dir: where the Chroma directory and its lock lie.
+        embedder: "auto", "words" or "minilm"; by default what ``ALPHASWARM_EMBEDDER`` says.
+
+    Raises:
+        StoreError: the store can't be brought up to date.
     """
 
-    def __init__(self, store: Store, index_dir: Path) -> None:
+    def __init__(self, store: Store, index_dir: Path, embedder: str | None = None) -> None:
         self._store = store
         self._directory = index_dir
-        self._exact = ExactIndex(store)
-        self._chroma: ChromaIndex | None = None
+        self._kind = embedder
+        self._chosen: Embedder | None = None
+        self._shelves: dict[str, Shelf] = {}
+        self._exact: dict[str, ExactIndex] = {}
+        self._index: VectorIndex | None = None
         self._notice = ""
         self._guard = threading.RLock()
+        add_columns(store)
 
     def remember(self, document: Document, connection: Connection | None = None) -> bool:
         """Keep a document, replacing the one of the same corpus and id; False if nothing changed.
@@ -104,18 +159,34 @@ class Memory:
         with self._store.read() as connection:
             return tuple(row.document for row in rows_with_digest(connection, digest, CORPORA))
 
-    def query(self, text: str, *, corpus: str = "alpha_factors", k: int = 5, as_of: str | None = None) -> QueryResult:
+    def query(
+        self,
+        text: str,
+        *,
+        corpus: str = "alpha_factors",
+        k: int = 5,
+        as_of: str | None = None,
+        panel: str | None = None,
+        universe: str | None = None,
+        horizon: int | None = None,
+        verdict: str | None = None,
+    ) -> QueryResult:
         """The `k` documents nearest to a text or an expression.
 
         Args:
-            text: words, or an expression; an expression is compared by its structure, and the
+            text: words, or an expression in any dialect; an expression is compared by its structure, and the
                 document of the same canonical expression comes first.
             corpus: a name of `CORPORA`.
             k: at most this many, 1 to 100.
-            as_of: YYYY-MM-DD; only documents whose evidence was knowable by then, whenever written.
+            as_of: YYYY-MM-DD; only documents whose evidence was knowable by then, whenever written, and no verdict
+                that came of later prices.
+            panel: only those on this panel.
+            universe: only those on these data, whatever the panel's name.
+            horizon: only those of this horizon.
+            verdict: only those of this status, such as "confirmed" or "not judged".
 
         Raises:
-            UnknownName: no such corpus.
+            UnknownName: no such corpus, or embedder.
             DataInvalid: not a date.
             AlphaSwarmError: `k` out of range.
         """
@@ -123,12 +194,14 @@ class Memory:
         if not 1 <= k <= MAX_RESULTS:
             raise AlphaSwarmError(f"k must be 1 to {MAX_RESULTS}, got {k}", Reason.ARGUMENT_INVALID)
         day = None if as_of is None else day_number(check_day(as_of))
-        question = _Question.of(text)
+        filters = Filters(day, panel, universe, horizon, verdict)
         with self._guard:
-            rows, index = self._near(corpus, question, k, day)
-        scored = (_found(row, question) for row in rows)
-        found = sorted((item for item in scored if item.score > 0.0), key=lambda item: (-item.score, item.id))
-        return QueryResult(EMBEDDER, index, tuple(found[:k]), "" if index == "chroma" else self._notice)
+            embedder = self._embedder()
+            question = Question.of(text, embedder)
+            ranks, likeness, index = self._ranks(corpus, question, filters, max(CANDIDATES, 4 * k))
+            found = self._read(corpus, _fused(ranks, question.keys)[:k], likeness, question, filters)
+        notice = "" if index != "exact" else self._notice
+        return QueryResult(embedder.name, index, found, notice, answer(text, corpus, found))
 
     def reindex(self) -> dict[str, Any]:
         """Make every vector and the whole index anew from the documents; what `stats` then says.
@@ -137,22 +210,23 @@ class Memory:
             StoreBusy: another process has the index open.
         """
         with self._guard:
-            self._chroma = self._chroma or ChromaIndex(self._store, self._directory)
+            self._index = self._index or open_index(self._store, self._directory, self._embedder())
             for corpus in CORPORA:
                 self._renew(corpus)
-            self._chroma.rebuild()
+            self._index.rebuild()
         return self.stats()
 
     def stats(self) -> dict[str, Any]:
         """Documents by corpus, what embeds them, and which index would answer."""
         with self._guard:
-            index = "chroma" if self._use_chroma() else "exact"
+            embedder = self._embedder()
+            index = self._opened()
         with self._store.read() as connection:
             counts = {corpus: sizes(connection, corpus)[0] for corpus in CORPORA}
         return {
-            "embedder": EMBEDDER,
-            "dimensions": VECTOR_SIZE,
-            "index": index,
+            "embedder": embedder.name,
+            "dimensions": STRUCTURE_SIZE + embedder.text_size,
+            "index": "exact" if index is None else index.kind,
             "notice": self._notice,
             "documents": sum(counts.values()),
             "corpora": counts,
@@ -161,112 +235,210 @@ class Memory:
     def close(self) -> None:
         """Let another process have the index."""
         with self._guard:
-            if self._chroma is not None:
-                self._chroma.close()
-                self._chroma = None
+            if self._index is not None:
+                self._index.close()
+                self._index = None
 
-    def _near(self, corpus: str, question: _Question, k: int, day: int | None) -> tuple[list[StoredDocument], str]:
-        n = max(CANDIDATES, 4 * k)
+    def _embedder(self) -> Embedder:
+        if self._chosen is None:
+            self._chosen = chosen_embedder(self._kind)
+        return self._chosen
+
+    def _shelf(self, corpus: str) -> Shelf:
+        return self._shelves.setdefault(corpus, Shelf(self._store, corpus))
+
+    def _ranks(
+        self, corpus: str, question: Question, filters: Filters, n: int
+    ) -> tuple[dict[str, dict[str, int]], dict[str, float], str]:
+        """For each key the rank of each document that it finds; the likeness of each; and which index was asked."""
+        shelf = self._shelf(corpus)
+        shelf.catch_up()
+        allowed = shelf.allowed(filters)
+        index = self._opened()
+        ranks: dict[str, dict[str, int]] = {}
+        near: dict[Side, dict[str, float]] = {}
+        for side in question.sides:
+            ids, index = self._near(shelf, corpus, question.vector(side), n, filters, allowed, side, index)
+            near[side] = self._cosines(corpus, ids, question, side)
+        words = shelf.words.scores(question.terms) if question.terms.size else np.zeros(len(shelf.ids))
+        if question.terms.size:
+            ranks["words"] = _ranked({shelf.ids[place]: words[place] for place in _best(words, allowed)})
+        if "structure" in near:
+            likeness = {key: value for key, value in near["structure"].items() if value >= STRUCTURE_FLOOR}
+            ranks["structure"] = _ranked(likeness)
+            for key, places in (("digest", question.same(shelf)), ("skeleton", question.alike(shelf))):
+                ids = [shelf.ids[place] for place in places if allowed[place]]
+                # of one form the nearest in structure comes first
+                missing = [identifier for identifier in ids if identifier not in near["structure"]]
+                near["structure"] |= self._cosines(corpus, missing, question, "structure")
+                ranks[key] = _ranked({identifier: near["structure"][identifier] for identifier in ids})
+        if "text" in near:
+            likeness = {key: value for key, value in near["text"].items() if value >= question.embedder.floor}
+            if question.embedder.lexical:
+                likeness = {key: value for key, value in likeness.items() if _scored(shelf, words, key)}
+            ranks["text"] = _ranked(likeness)
+        return ranks, near.get("text", {}) | near.get("structure", {}), "exact" if index is None else index.kind
+
+    def _near(
+        self,
+        shelf: Shelf,
+        corpus: str,
+        vector: NDArray[np.float32],
+        n: int,
+        filters: Filters,
+        allowed: NDArray[np.bool_],
+        side: Side,
+        index: VectorIndex | None,
+    ) -> tuple[list[str], VectorIndex | None]:
         ids: list[str] | None = None
-        if self._use_chroma() and self._chroma is not None:
+        if index is not None:
             try:
-                ids = self._chroma.candidates(corpus, question.vector, n, day)
+                found = index.candidates(corpus, side, vector, n, filters)
+                places = [shelf.place(identifier) for identifier in found]
+                ids = [shelf.ids[place] for place in places if place is not None and allowed[place]]
             except StoreError as error:
-                self._notice = str(error)
+                self._notice, index = str(error), None
                 self.close()
-        index = "exact" if ids is None else "chroma"
-        if ids is None:
-            ids = self._exact.candidates(corpus, question.vector, n, day)
-        with self._store.read() as connection:
-            rows = rows_of(connection, corpus, ids)
-            if question.expression is not None:
-                seen = {row.document.id for row in rows}
-                same = rows_with_digest(connection, question.expression.digest, [corpus])
-                rows += [row for row in same if row.document.id not in seen]
-        # A document may have changed since it was indexed: its date is asked of the store again.
-        return [row for row in rows if day is None or day_number(row.document.as_of) <= day], index
+        if ids is None or len(ids) < min(n, int(allowed.sum())):  # an approximate search may fall short
+            exact = self._exact.setdefault(corpus, ExactIndex(self._store, corpus, self._embedder()))
+            ids = exact.candidates(shelf, side, vector, n, allowed)
+        return ids, index
 
-    def _use_chroma(self) -> bool:
-        if self._chroma is None:
+    def _cosines(self, corpus: str, ids: Sequence[str], question: Question, side: Side) -> dict[str, float]:
+        """The cosine of each document's whole vector with the question's, from the store."""
+        if not ids:
+            return {}
+        asked = question.vector(side).astype(np.float64)
+        if side == "text" and not question.embedder.lexical:
+            with self._store.read() as connection:
+                rows = rows_of(connection, corpus, ids)
+            vectors = dict(
+                zip((row.document.id for row in rows), question.embedder.texts(self._store, rows), strict=True)
+            )
+        else:
+            part = slice(0, STRUCTURE_SIZE) if side == "structure" else slice(STRUCTURE_SIZE, VECTOR_SIZE)
+            with self._store.read() as connection:
+                whole = dict(vectors_of(connection, corpus, ids))
+                old = [identifier for identifier in ids if identifier not in whole]
+                whole |= {row.document.id: row.vector for row in rows_of(connection, corpus, old)} if old else {}
+            vectors = {identifier: vector[part] / np.float32(BLOCK) for identifier, vector in whole.items()}
+        if not vectors:
+            return {}
+        cosines = np.stack(list(vectors.values())).astype(np.float64) @ asked
+        return dict(zip(vectors, np.round(cosines, 6).tolist(), strict=True))
+
+    def _read(
+        self,
+        corpus: str,
+        fused: Sequence[tuple[str, float, tuple[str, ...]]],
+        likeness: Mapping[str, float],
+        question: Question,
+        filters: Filters,
+    ) -> tuple[Found, ...]:
+        with self._store.read() as connection:
+            rows = {row.document.id: row for row in rows_of(connection, corpus, [entry[0] for entry in fused])}
+        return tuple(
+            _found(rows[identifier], score, keys, likeness.get(identifier, 0.0), question, filters.day)
+            for identifier, score, keys in fused
+            # a document may have changed since it was read: its date is asked of the store again
+            if identifier in rows and _known(rows[identifier].document, filters.day)
+        )
+
+    def _opened(self) -> VectorIndex | None:
+        if self._index is None:
             try:
-                self._chroma = ChromaIndex(self._store, self._directory)
+                self._index = open_index(self._store, self._directory, self._embedder())
                 self._notice = ""
             except StoreBusy:
                 self._notice = "another process has the index open; the vectors in the store were searched"
             except StoreError as error:
                 self._notice = str(error)
-        return self._chroma is not None
+        return self._index
 
     def _renew(self, corpus: str) -> None:
-        last, (_, end) = 0, self._sizes(corpus)
+        with self._store.read() as connection:
+            last, end = 0, sizes(connection, corpus)[1]
         while last < end:
-            with self._store.write() as connection:
+            with self._store.read() as connection:
                 rows = [row for row in rows_after(connection, corpus, last, BATCH) if row.seq <= end]
-                for row in rows:
-                    if row.stale:
+            if any(row.stale for row in rows):
+                with self._store.write() as connection:
+                    for row in rows_of(connection, corpus, [row.document.id for row in rows if row.stale]):
                         put(connection, row.document, again=True)
             last = rows[-1].seq if rows else end
 
-    def _sizes(self, corpus: str) -> tuple[int, int]:
-        with self._store.read() as connection:
-            return sizes(connection, corpus)
+
+def _scored(shelf: Shelf, words: NDArray[np.float64], identifier: str) -> bool:
+    place = shelf.place(identifier)
+    return place is not None and place < words.size and words[place] > 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class _Question:
-    """A query as an expression, words, or both; `scale` makes its dot products cosines."""
-
-    expression: Expr | None
-    words: str
-    vector: NDArray[np.float32]
-    scale: float
-
-    @classmethod
-    def of(cls, text: str) -> _Question:
-        parsed = expression_of(text)
-        expression = parsed if parsed is not None and parsed.kind == "call" else None
-        # "mean-reversion" is also a difference of two fields: without a bracket, ask both ways.
-        words = "" if expression is not None and "(" in text else text
-        vector = embed_question(expression, words)
-        # A block of a vector has length sqrt(1/2): one block alone gives half a cosine.
-        scale = 2.0 if expression is None or not words else 1.0
-        return cls(expression, words, vector, scale)
+def _best(scores: NDArray[np.float64], allowed: NDArray[np.bool_]) -> list[int]:
+    """Places of the best scores, with all that equal the last of them."""
+    places = np.flatnonzero(allowed & (scores > 0.0))
+    if places.size > RANKED:
+        nth = np.partition(scores[places], places.size - RANKED)[places.size - RANKED]
+        places = places[scores[places] >= nth]
+    return [int(place) for place in places]
 
 
-def _found(row: StoredDocument, question: _Question) -> Found:
+def _ranked(values: Mapping[str, float]) -> dict[str, int]:
+    """1 for the largest value; equals (to a millionth) share a rank; at most `RANKED` ranks."""
+    ranks: dict[str, int] = {}
+    rank, before = 0, None
+    for identifier, value in sorted(values.items(), key=lambda item: (-item[1], item[0])):
+        if before is None or before - value > 1e-6:
+            rank, before = len(ranks) + 1, value
+        if rank > RANKED:
+            break
+        ranks[identifier] = rank
+    return ranks
+
+
+def _fused(ranks: Mapping[str, Mapping[str, int]], keys: Iterable[str]) -> list[tuple[str, float, tuple[str, ...]]]:
+    """(id, score, keys that found it), the best score first, then by id."""
+    best = sum(1.0 / (RANK_CONSTANT + 1) for key in keys if key != EXACT)
+    total: dict[str, float] = {}
+    by: dict[str, list[tuple[int, str]]] = {}
+    for key, found in ranks.items():
+        for identifier, rank in found.items():
+            if key != EXACT:
+                total[identifier] = total.get(identifier, 0.0) + 1.0 / (RANK_CONSTANT + rank)
+            by.setdefault(identifier, []).append((0 if key == EXACT else rank, key))
+    fused = []
+    for identifier, places in by.items():
+        same = identifier in ranks.get(EXACT, {})
+        score = 1.0 if same else round(BEST_FUSED * total[identifier] / best, 6)
+        fused.append((identifier, score, tuple(key for _, key in sorted(places))))
+    return sorted(fused, key=lambda entry: (-entry[1], entry[0]))
+
+
+def _known(document: Document, day: int | None) -> bool:
+    return day is None or day_number(document.as_of) <= day
+
+
+def _found(
+    row: StoredDocument, score: float, keys: tuple[str, ...], likeness: float, question: Question, day: int | None
+) -> Found:
     document = row.document
-    score = float(np.dot(row.vector.astype(np.float64), question.vector.astype(np.float64))) * question.scale
-    why = _shared(document, question)
-    if question.expression is not None and document.digest == question.expression.digest:
-        score, why = 1.0, "the same canonical expression"
+    verdict, summary = document.verdict, document.summary
+    judged = summary.get("judged_as_of")
+    if judged is not None and day is not None and day_number(judged) > day:
+        # that it was judged at all is known only after the rows that judged it
+        verdict = NOT_JUDGED
+        summary = {name: value for name, value in summary.items() if name != "judged_as_of"}
     return Found(
         document.corpus,
         document.id,
         document.expression,
-        document.summary,
-        round(score, 6),
-        why,
-        document.verdict,
+        summary,
+        score,
+        question.shared(document),
+        verdict,
         document.as_of,
         document.digest,
         document.text,
+        round(max(likeness, 0.0), 6),
+        keys,
+        link(document.corpus, document.id),
     )
-
-
-def _shared(document: Document, question: _Question) -> str:
-    """What question and document have in common, in the question's order."""
-    expression = expression_of(document.expression)
-    parts = []
-    if question.expression is not None and expression is not None:
-        theirs = names(expression)
-        parts += [name for name in names(question.expression) if name in theirs]
-    if question.words:
-        have = {token for token, weight in word_tokens(_words_of(document, expression)) if weight >= 1.0}
-        asked = dict.fromkeys(token for token, weight in word_tokens(question.words) if weight >= 1.0)
-        parts += [token for token in asked if token in have and token not in parts]
-    return f"shares {', '.join(parts[:8])}" if parts else "shares no name or word; near by form"
-
-
-def _words_of(document: Document, expression: Expr | None) -> str:
-    named = "" if expression is None else prose(expression)
-    return f"{document.text} {named}"

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,18 +23,38 @@ from sqlalchemy import (
     delete,
     func,
     insert,
+    inspect,
     select,
 )
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import RowMapping
 
-from alphaswarm.core import ExpressionError, canonical_json
+from alphaswarm.core import ExpressionError, Store, canonical_json
 from alphaswarm.core.store import metadata
 from alphaswarm.dsl import canonical, parse
 from alphaswarm.dsl.expr import Expr
 from alphaswarm.rag.embed import EMBEDDER, VECTOR_SIZE, embed
+from alphaswarm.rag.keys import document_terms, skeleton, spoken
 from alphaswarm.rag.orders import Document
 
-__all__ = ["StoredDocument", "documents", "ids_until", "put", "rows_after", "rows_of", "rows_with_digest", "sizes"]
+__all__ = [
+    "Entry",
+    "StoredDocument",
+    "add_columns",
+    "documents",
+    "entries_after",
+    "expression_of",
+    "ids_until",
+    "keep_text_vectors",
+    "put",
+    "rows_after",
+    "rows_of",
+    "rows_with_digest",
+    "sizes",
+    "text_vectors",
+    "text_vectors_of",
+    "vectors_of",
+]
 
 # `seq` only grows (AUTOINCREMENT never gives a number twice) and a changed document gets a new one,
 # so that an index catches up by asking for what lies after the last `seq` it saw.
@@ -50,11 +72,47 @@ documents = Table(
     Column("summary", Text, nullable=False),
     Column("embedder", String(40), nullable=False),
     Column("vector", LargeBinary, nullable=False),
+    Column("skeleton", String(64)),  # empty in the rows of earlier versions, as is `terms`
+    Column("terms", LargeBinary),  # uint32
     Index("documents_by_id", "corpus", "id", unique=True),
     Index("documents_by_digest", "digest"),
     Index("documents_in_order", "corpus", "seq"),
     sqlite_autoincrement=True,
 )
+
+# Vectors that a language model made of texts: a cache, by the key of what the model was shown.
+text_vectors = Table(
+    "text_vectors",
+    metadata,
+    Column("embedder", String(40), primary_key=True),
+    Column("key", String(64), primary_key=True),
+    Column("vector", LargeBinary, nullable=False),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What finding a document needs beside its vectors.
+
+    Attributes:
+        seq: place in the order of writing.
+        id: of the document.
+        digest: of its expression, "" where there is none.
+        skeleton: key of its expression's form, "" where there is none.
+        terms: hashed, uint32.
+        as_of: see `Document`.
+        judged_as_of: last market date behind its verdict, None where there is none.
+        facts: panel, universe, horizon and status, by which documents are filtered.
+    """
+
+    seq: int
+    id: str
+    digest: str
+    skeleton: str
+    terms: NDArray[np.uint32]
+    as_of: str | None
+    judged_as_of: str | None
+    facts: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -90,6 +148,11 @@ class StoredDocument:
     def vector(self) -> NDArray[np.float32]:
         """The vector of today's embedder: as stored, or made anew when another one made it."""
         return vector_of(self.document) if self.stale else np.frombuffer(self.blob, "<f4").astype(np.float32)
+
+    @cached_property
+    def spoken(self) -> str:
+        """What a language model is shown of it."""
+        return spoken(expression_of(self.document.expression), self.document.text)
 
 
 def vector_of(document: Document) -> NDArray[np.float32]:
@@ -127,8 +190,16 @@ def put(connection: Connection, document: Document, *, again: bool = False) -> b
         if dict(old) == values and not again:
             return False
         connection.execute(delete(documents).where(here))
-    vector = vector_of(document).astype("<f4").tobytes()
-    row = {"corpus": document.corpus, "id": document.id, "embedder": EMBEDDER, "vector": vector, **values}
+    expression = expression_of(document.expression)
+    row = {
+        "corpus": document.corpus,
+        "id": document.id,
+        "embedder": EMBEDDER,
+        "vector": embed(expression, document.text).astype("<f4").tobytes(),
+        "skeleton": "" if expression is None else skeleton(expression),
+        "terms": document_terms(expression, document.text).astype("<u4").tobytes(),
+        **values,
+    }
     connection.execute(insert(documents).values(row))
     return True
 
@@ -142,6 +213,82 @@ def rows_after(connection: Connection, corpus: str, seq: int, limit: int) -> lis
         .limit(limit)
     )
     return [StoredDocument.of(row) for row in connection.execute(query).mappings()]
+
+
+def entries_after(connection: Connection, corpus: str, seq: int, limit: int) -> list[Entry]:
+    """Up to `limit` documents written after `seq`, in order of writing, without their vectors."""
+    names = ("seq", "id", "digest", "skeleton", "terms", "as_of", "verdict", "summary", "embedder")
+    light = [documents.c[name] for name in names]
+    query = (
+        select(*light).where(documents.c.corpus == corpus, documents.c.seq > seq).order_by(documents.c.seq).limit(limit)
+    )
+    found = connection.execute(query).all()
+    old = [row.id for row in found if row.embedder != EMBEDDER or row.terms is None]
+    renewed = {row.document.id: row.document for row in rows_of(connection, corpus, old)} if old else {}
+    entries = []
+    for row in found:
+        form, terms = row.skeleton, row.terms
+        if row.id in renewed:
+            document = renewed[row.id]
+            expression = expression_of(document.expression)
+            form = "" if expression is None else skeleton(expression)
+            terms = document_terms(expression, document.text).astype("<u4").tobytes()
+        summary: dict[str, Any] = json.loads(row.summary)
+        head, colon, _ = row.verdict.partition(":")
+        facts = {name: summary.get(name) for name in ("panel", "universe", "horizon")}
+        facts["verdict"] = head if colon else "not judged"
+        words = np.frombuffer(terms, "<u4")
+        entries.append(Entry(row.seq, row.id, row.digest, form, words, row.as_of, summary.get("judged_as_of"), facts))
+    return entries
+
+
+def vectors_of(connection: Connection, corpus: str, ids: Sequence[str]) -> Iterator[tuple[str, NDArray[np.float32]]]:
+    """(id, vector) of the documents with these ids, in no particular order; those of earlier embedders are left out."""
+    asked = (documents.c.id, documents.c.vector)
+    query = select(*asked).where(
+        documents.c.corpus == corpus, documents.c.id.in_(ids), documents.c.embedder == EMBEDDER
+    )
+    for row in connection.execute(query):
+        yield row.id, np.frombuffer(row.vector, "<f4")
+
+
+def text_vectors_of(connection: Connection, embedder: str, texts: Iterable[str]) -> dict[str, NDArray[np.float32]]:
+    """The vectors that are kept of these texts."""
+    keys = {_text_key(text): text for text in texts}
+    query = select(text_vectors.c.key, text_vectors.c.vector).where(
+        text_vectors.c.embedder == embedder, text_vectors.c.key.in_(list(keys))
+    )
+    return {keys[row.key]: np.frombuffer(row.vector, "<f4") for row in connection.execute(query)}
+
+
+def keep_text_vectors(connection: Connection, embedder: str, made: Mapping[str, NDArray[np.float32]]) -> None:
+    """Keep the vectors of texts; those that are there stay as they are."""
+    rows = [
+        {"embedder": embedder, "key": _text_key(text), "vector": vector.astype("<f4").tobytes()}
+        for text, vector in made.items()
+    ]
+    dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
+    connection.execute(dialect.insert(text_vectors).on_conflict_do_nothing(), rows)
+
+
+def add_columns(store: Store) -> None:
+    """Give a table that an earlier version made the columns that it lacks; they are empty in old rows."""
+    with store.read() as connection:
+        lacking = _lacking(connection)
+    if lacking:
+        with store.write() as connection:
+            for name in _lacking(connection):  # unless somebody else came first
+                kind = documents.c[name].type.compile(connection.dialect)
+                connection.exec_driver_sql(f"ALTER TABLE documents ADD COLUMN {name} {kind}")
+
+
+def _lacking(connection: Connection) -> list[str]:
+    there = {column["name"] for column in inspect(connection).get_columns(documents.name)}
+    return [name for name in ("skeleton", "terms") if name not in there]
+
+
+def _text_key(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
 
 
 def ids_until(connection: Connection, corpus: str, seq: int) -> list[str]:

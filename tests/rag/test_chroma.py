@@ -17,7 +17,9 @@ from sqlalchemy import func, select, update
 from alphaswarm.core import Store, StoreBusy
 from alphaswarm.rag import Document, Memory
 from alphaswarm.rag.chroma import ChromaIndex
-from alphaswarm.rag.embed import EMBEDDER, VECTOR_SIZE
+from alphaswarm.rag.embed import EMBEDDER, STRUCTURE_SIZE
+from alphaswarm.rag.embedder import HashedWords
+from alphaswarm.rag.shelf import Filters
 from alphaswarm.rag.store import documents
 
 Make = Callable[..., Document]
@@ -38,7 +40,7 @@ def ids(memory: Memory, text: str) -> list[str]:
 
 
 def damaged(memory_dir: Path) -> Path:
-    return memory_dir / f"chroma-{EMBEDDER}-{VECTOR_SIZE}"
+    return memory_dir / f"chroma-{EMBEDDER}"
 
 
 def test_reindex_needs_the_index_to_itself(memory: Memory, store: Store, tmp_path: Path) -> None:
@@ -75,11 +77,14 @@ def no_vectors(place: Path) -> None:
         lambda place: (place / "chroma.sqlite3").write_bytes(b""),
         lambda place: (place / "state.json").write_text("{"),
         lambda place: (place / "state.json").unlink(),
-        lambda place: (place / "state.json").write_text('{"alpha_factors": 10000}'),
+        lambda place: (place / "state.json").write_text('{"embedder": "other", "last": {}}'),
+        lambda place: (place / "state.json").write_text(
+            '{"embedder": "ast-words-2", "last": {"alpha_factors": 10000}}'
+        ),
         lambda place: shutil.rmtree(place),
         no_vectors,
     ],
-    ids=["garbage", "empty", "torn state", "no state", "state ahead", "gone", "no vectors"],
+    ids=["garbage", "empty", "torn state", "no state", "other embedder", "state ahead", "gone", "no vectors"],
 )
 def test_a_damaged_index_is_rebuilt(store: Store, document: Make, formulas, tmp_path: Path, harm) -> None:
     memory = Memory(store, tmp_path / "rag")
@@ -145,16 +150,16 @@ def test_the_lock_is_held_until_closed(memory: Memory, tmp_path: Path) -> None:
 
 def test_a_catch_up_that_was_cut_short_is_done_again(store: Store, memory: Memory, document: Make, tmp_path) -> None:
     fill(store, memory, document, ("cs_rank(close)", "cs_rank(open)"))
-    index = ChromaIndex(store, tmp_path / "rag")
+    index = ChromaIndex(store, tmp_path / "rag", HashedWords())
     state = (index.directory / "state.json").read_bytes()
     with store.write() as connection:
         memory.remember(document("late", "cs_rank(volume)"), connection)
-    vector = np.zeros(VECTOR_SIZE, np.float32)
-    assert index.candidates("alpha_factors", vector, 10, None) is not None
+    vector = np.zeros(STRUCTURE_SIZE, np.float32)
+    assert index.candidates("alpha_factors", "structure", vector, 10, Filters()) is not None
     index.close()
     (damaged(tmp_path / "rag") / "state.json").write_bytes(state)  # as if killed before it was written
-    again = ChromaIndex(store, tmp_path / "rag")
-    assert sorted(again.candidates("alpha_factors", vector, 10, None)) == ["0-0", "0-1", "late"]
+    again = ChromaIndex(store, tmp_path / "rag", HashedWords())
+    assert sorted(again.candidates("alpha_factors", "structure", vector, 10, Filters())) == ["0-0", "0-1", "late"]
     again.close()
     assert not damaged(tmp_path / "rag").with_name(f"{damaged(tmp_path / 'rag').name}.old").exists()
 
@@ -183,7 +188,7 @@ def test_an_index_that_fails_while_asked_is_rebuilt(store: Store, document: Make
     memory = Memory(store, tmp_path / "rag")
     fill(store, memory, document, formulas)
     before = memory.query(formulas[2])
-    memory._chroma._client.delete_collection("alpha_factors")
+    memory._index._client.delete_collection("alpha_factors")
     after = memory.query(formulas[2])
     assert after.index == "chroma"
     assert after == before

@@ -46,7 +46,7 @@ def test_near_formulas_and_words(memory: Memory, store: Store, document: Make, f
     assert answer.embedder == EMBEDDER
     assert answer.index == "chroma"
     assert answer.results[0].expression == "cs_rank(-ts_sum(returns, 5))"
-    assert "ts_sum" in answer.results[0].why
+    assert answer.results[0].why == "the same form with other numbers"
     assert 0.5 < answer.results[0].score < 1.0
     best = memory.query("does momentum persist?").results[0]
     assert best.id == "mom"
