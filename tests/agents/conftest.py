@@ -44,9 +44,15 @@ def say(text: str, *, finish: str = "stop", refusal: str | None = None, tokens: 
     return status(200, body)
 
 
-def propose(expression: str, rationale: str = "because") -> Step:
+def propose(expression: str, hypothesis: str = "because", **more: Any) -> Step:
     """A reply as asked for."""
-    return say(json.dumps({"rationale": rationale, "expression": expression}))
+    said = {"hypothesis": hypothesis, "sign": 1, "horizon": 5, "refines": "", "expression": expression, "program": ""}
+    return say(json.dumps(said | more))
+
+
+def review(critique: str = "it is one bet", advice: str = "try it by sector") -> Step:
+    """A review as asked for."""
+    return say(json.dumps({"critique": critique, "advice": advice}))
 
 
 def status(code: int, body: Any = None, headers: dict[str, str] | None = None) -> Step:
@@ -131,14 +137,17 @@ def hang_up(handler: BaseHTTPRequestHandler, _request: dict[str, Any]) -> None:
 class ScriptedModel:
     """Plays a script over the OpenAI protocol: one step for each request, the last one for ever.
 
-    The probes of the start are answered by what the endpoint is said to obey (`obeys`).
+    The probes of the start are answered by what the endpoint is said to obey (`obeys`), and what is asked of the
+    reviewer by `reviewing`; neither is counted among the requests.
     """
 
     steps: list[Step]
+    reviewing: Step = field(default_factory=review)
     obeys: set[str] = field(default_factory=lambda: {"schema"})
     refuses: set[str] = field(default_factory=set)
     requests: list[dict[str, Any]] = field(default_factory=list)
     headers: list[dict[str, str]] = field(default_factory=list)
+    reviews: list[dict[str, Any]] = field(default_factory=list)
     probes: int = 0
     models: Step | None = None
     url: str = ""
@@ -148,6 +157,10 @@ class ScriptedModel:
         if request["messages"][-1]["content"].startswith("Say hello"):
             self.probes += 1
             self._probe(request)(handler, request)
+            return
+        if request["messages"][0]["content"].startswith("You review"):
+            self.reviews.append(request)
+            self.reviewing(handler, request)
             return
         self.requests.append(request)
         step = self.steps.pop(0) if len(self.steps) > 1 else self.steps[0]
@@ -166,7 +179,7 @@ class Stage:
     """Starts scripted endpoints, and makes the steps of their scripts."""
 
     key = KEY
-    say, propose, status, slowly = map(staticmethod, (say, propose, status, slowly))
+    say, propose, review, status, slowly = map(staticmethod, (say, propose, review, status, slowly))
     drip, hang_up, endless, squeezed = map(staticmethod, (drip, hang_up, endless, squeezed))
 
     def __init__(self) -> None:
