@@ -40,6 +40,7 @@ PROPOSERS = {
     "search": "a seeded genetic search over the grammar that starts from published formulas; no LLM took part",
     "random": "random draws from the grammar; no LLM took part",
     "llm": "a language model",
+    "hybrid": "a language model and a genetic search that builds on it",
 }
 FILLS = {
     "close_t1": "decided at close t, filled at close t+1",
@@ -311,7 +312,7 @@ def _curve(data: ReportData) -> Markup:
 def _provenance(data: ReportData) -> list[tuple[str, str | Markup]]:
     code = Markup("<code>{}</code>").format
     run, window = data.run, data.window
-    model = _model(run) or ("" if run.proposer == "llm" else "no LLM" if run.proposer in PROPOSERS else "")
+    model = _model(run) or ("" if run.proposer in {"llm", "hybrid"} else "no LLM" if run.proposer in PROPOSERS else "")
     facts: list[tuple[str, str | Markup]] = [
         ("Repeat it", code(data.command)),
         ("Panel digest", code(run.panel_digest)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from alphaswarm.agents.proposers import llm, random, search  # noqa: F401 - they enter the register
+from alphaswarm.agents.proposers import hybrid, llm, random, search  # noqa: F401 - they enter the register
 from alphaswarm.agents.proposers.base import PROPOSERS, Proposer
 from alphaswarm.core.errors import UnknownName
 

@@ -1,9 +1,10 @@
 """The default without a key: a seeded, typed genetic search over the grammar.
 
-It begins with published formulas. Then it looks round on a survey of every operator and field, each time where the
-least like it was tried, and, once something shows evidence, breeds from what is strongest: mutation, crossover, a
-partner combined in a typical form, or a fresh idea. Of what is bred it proposes what all trials so far say most
-for; longer formulas pay for their length, and only formulas that behave in a new way are proposed.
+It begins with published formulas, and with what worked in earlier runs where there were any. Then it looks round on a
+survey of every operator and field, each time where the least like it was tried, and, once something shows evidence,
+breeds from what is strongest: mutation, crossover, a partner combined in a typical form, or a fresh idea. Of what is
+bred it proposes what all trials so far say most for; longer formulas pay for their length, and only formulas that
+behave in a new way are proposed.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from alphaswarm.core.runtime import make_rng
 from alphaswarm.dsl import Expr, call, crossover, mutate, parse, random_expr
 from alphaswarm.dsl.behaviour import LONGEST, WIDTH, behaviour
 
-__all__ = ["SearchProposer", "same_ranking"]
+__all__ = ["SearchProposer", "behaviours_of", "fittest", "oriented", "rankings", "same_ranking"]
 
 # What the next generation is bred by, and how often.
 BREEDING = {"mutate": 0.35, "crossover": 0.15, "combine": 0.2, "idea": 0.2, "random": 0.1}
@@ -64,15 +65,16 @@ class SearchProposer:
         """Nothing is held."""
 
     async def propose(self, request: ProposalRequest) -> Sequence[Proposal]:
-        """Known formulas while there are any, then the most promising of children, fresh ideas and the survey."""
+        """Known formulas and lessons while there are any, then the most promising of children, ideas and the survey."""
         tried = {str(candidate.get("source", "")) for candidate in request.history}
         proposals = [
             Proposal(formula.expression, f"{formula.idea} ({formula.citation})", f"known:{formula.name}")
             for formula in known_formulas(request.fields, request.rows)
             if f"known:{formula.name}" not in tried
         ][: request.count]
-        had = _rankings(request.history)
+        had = rankings(request.history)
         had |= {same_ranking(parse(proposal.expression)) for proposal in proposals}
+        proposals += _remembered(request, had)[: request.count - len(proposals)]
         if len(proposals) < request.count:
             proposals += _Generation(request).children(had, request.count - len(proposals))
         return proposals
@@ -91,7 +93,7 @@ class _Generation:
 
     def __init__(self, request: ProposalRequest) -> None:
         self._request = request
-        self._pool = _pool(request.history)
+        self._pool = fittest(request.history)
         self._longest = min(request.rows // LOOKBACK_SHARE, LONGEST)
         self._breeders: dict[str, Breeder] = {
             "mutate": self._mutate,
@@ -112,9 +114,9 @@ class _Generation:
         cost[: len(mapped)][[key in had for key in keys]] = np.inf
         chosen = choose(
             known,
-            _behaviours([child.expression for child in offered[len(mapped) :]], *names),
+            behaviours_of([child.expression for child in offered[len(mapped) :]], *names),
             cost,
-            _behaviours([parse(candidate["expression"]) for candidate in judged], *names),
+            behaviours_of([parse(candidate["expression"]) for candidate in judged], *names),
             np.array([strength(candidate["metrics"]) for candidate in judged], np.float64),
             count,
         )
@@ -154,14 +156,14 @@ class _Generation:
         if parent is None:
             return None
         request = self._request
-        child = mutate(_oriented(parent), rng, request.fields, request.groups, operators=useful())
+        child = mutate(oriented(parent), rng, request.fields, request.groups, operators=useful())
         return child, (parent["digest"],), f"a variation of {parent['digest'][:12]}"
 
     def _crossover(self, rng: np.random.Generator) -> tuple[Expr, tuple[str, ...], str] | None:
         first, second = self._parent(rng), self._parent(rng)
         if first is None or second is None or first is second:
             return None
-        child = crossover(_oriented(first), _oriented(second), rng)
+        child = crossover(oriented(first), oriented(second), rng)
         return (
             child,
             (first["digest"], second["digest"]),
@@ -172,7 +174,7 @@ class _Generation:
         parent = self._parent(rng)
         if parent is None:
             return None
-        text, how = combined(str(_oriented(parent)), rng, self._request.fields, self._request.groups)
+        text, how = combined(str(oriented(parent)), rng, self._request.fields, self._request.groups)
         return parse(text), (parent["digest"],), f"{parent['digest'][:12]} {how}"
 
     def _idea(self, rng: np.random.Generator) -> tuple[Expr, tuple[str, ...], str] | None:
@@ -257,7 +259,7 @@ def _surveyed(
     return kept, tuple(map(same_ranking, kept)), behaviours[live]
 
 
-def _behaviours(expressions: Sequence[Expr], fields: tuple[str, ...], groups: tuple[str, ...]) -> NDArray[np.float32]:
+def behaviours_of(expressions: Sequence[Expr], fields: tuple[str, ...], groups: tuple[str, ...]) -> NDArray[np.float32]:
     """[n, D], kept since every round looks at the whole history."""
     found = [_behaviour(one, fields, groups) for one in expressions]
     return np.stack(found) if found else np.zeros((0, WIDTH), np.float32)
@@ -279,7 +281,8 @@ def _read(text: str) -> tuple[str, int]:
     return same_ranking(expression), expression.nodes
 
 
-def _rankings(history: Sequence[Mapping[str, Any]]) -> set[str]:
+def rankings(history: Sequence[Mapping[str, Any]]) -> set[str]:
+    """The ranking keys of all candidates of a run."""
     return {_read(candidate.get("expression") or candidate["text"])[0] for candidate in history}
 
 
@@ -287,7 +290,7 @@ def _fitness(candidate: Mapping[str, Any]) -> float:
     return abs(strength(candidate["metrics"]) or 0.0) - PARSIMONY * _read(candidate["expression"])[1]
 
 
-def _pool(history: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+def fittest(history: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """The fittest first; of candidates that behave alike only the fittest, so that no family crowds out the rest."""
     judged = [c for c in history if strength(c.get("metrics")) is not None]
     judged.sort(key=lambda c: (-_fitness(c), c["digest"]))
@@ -305,7 +308,27 @@ def _alike(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     )
 
 
-def _oriented(candidate: Mapping[str, Any]) -> Expr:
+def _remembered(request: ProposalRequest, had: set[str]) -> list[Proposal]:
+    """What worked in earlier runs, the strongest first, as far as it fits this panel and ranks unlike all in `had`.
+
+    What the ledger knows of these data is recalled free; on others it is a trial like any other. `had` is added to.
+    """
+    longest = min(request.rows // LOOKBACK_SHARE, LONGEST)
+    seeds = []
+    for lesson in sorted(request.lessons, key=lambda one: -abs(one.get("evidence_z") or 0.0)):
+        try:
+            expression = parse(str(lesson.get("expression", "")))
+        except ExpressionError:
+            continue
+        offered = set(expression.fields) <= set(request.fields) and set(expression.groups) <= set(request.groups)
+        key = same_ranking(expression)
+        if lesson.get("kind") == "works" and offered and expression.warmup <= longest and key not in had:
+            had.add(key)
+            seeds.append(Proposal(str(expression), "worked in an earlier run", "memory"))
+    return seeds
+
+
+def oriented(candidate: Mapping[str, Any]) -> Expr:
     """The candidate's formula, turned so that high values were followed by high returns."""
     expression = parse(candidate["expression"])
     if (strength(candidate["metrics"]) or 0.0) >= 0:

@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 from scipy.linalg import cholesky, solve_triangular
 from scipy.special import ndtri
 
+from alphaswarm.dsl.behaviour import WIDTH
+
 __all__ = ["Map", "choose", "promising"]
 
 Array = NDArray[np.float64]
@@ -51,6 +53,11 @@ class Map:
     likeness: NDArray[np.float32]
 
     @classmethod
+    def empty(cls) -> Map:
+        """Nothing to look round on."""
+        return cls.of(np.zeros((0, WIDTH), np.float32), np.zeros((0, WIDTH), np.float32))
+
+    @classmethod
     def of(cls, behaviours: Behaviours, others: Behaviours) -> Map:
         """A map whose ideas are its own formulas and `others`."""
         ideas = np.vstack([behaviours, others])
@@ -62,7 +69,16 @@ def promising(trials: int) -> float:
     return max(PROMISING_T, -float(ndtri(0.5 * CHANCE / max(trials, 1))))
 
 
-def choose(known: Map, bred: Behaviours, cost: Array, tried: Behaviours, evidence: Array, count: int) -> list[int]:
+def choose(
+    known: Map,
+    bred: Behaviours,
+    cost: Array,
+    tried: Behaviours,
+    evidence: Array,
+    count: int,
+    *,
+    look: bool = True,
+) -> list[int]:
     """At most `count` formulas worth a trial, none of them near another or a tried one.
 
     Args:
@@ -72,6 +88,7 @@ def choose(known: Map, bred: Behaviours, cost: Array, tried: Behaviours, evidenc
         tried: behaviours [n, D].
         evidence: their t-values [n].
         count: how many are wanted.
+        look: whether the first places are for looking round; else all are for what is guessed to be good.
 
     Returns:
         Places 0 to m - 1 in the map, m and more in `bred`.
@@ -83,6 +100,7 @@ def choose(known: Map, bred: Behaviours, cost: Array, tried: Behaviours, evidenc
     closest = np.abs(model.nearness).max(axis=1, initial=0.0)
     closest[~(offered.any(axis=1) & np.isfinite(cost))] = 1.0
     looking = LOOKING if np.abs(evidence).max(initial=0.0) >= promising(len(evidence)) else LOOKING_FIRST
+    looking *= look
     chosen: list[int] = []
     for place in range(count):
         score = np.full(len(offered), -np.inf)

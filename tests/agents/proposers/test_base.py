@@ -12,8 +12,8 @@ from alphaswarm.core import UnknownName
 
 
 def test_the_register() -> None:
-    assert list(PROPOSERS) == ["llm", "random", "search"]
-    with pytest.raises(UnknownName, match="llm, random, search"):
+    assert list(PROPOSERS) == ["hybrid", "llm", "random", "search"]
+    with pytest.raises(UnknownName, match="hybrid, llm, random, search"):
         PROPOSERS["none"]
     with pytest.raises(ValueError, match="already"):
         PROPOSERS.register("random")(PROPOSERS["random"])

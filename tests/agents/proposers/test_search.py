@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,8 @@ from alphaswarm.agents.proposers.search import (
     MAX_DEPTH,
     MAX_NODES,
     SearchProposer,
-    _oriented,
-    _pool,
+    fittest,
+    oriented,
     same_ranking,
 )
 from alphaswarm.agents.proposers.surrogate import SAME_IDEA, promising
@@ -134,15 +135,15 @@ def test_residual_evidence_counts_before_rank_ic() -> None:
 def test_one_family_does_not_fill_the_pool() -> None:
     family = [judge(Proposal(f"-ts_sum(returns, {d})"), 4.0 + d / 1000) for d in range(5, 25)]
     stranger = judge(Proposal("ts_mean(close, 3)"), 3.0)
-    pool = _pool([*family, stranger])
+    pool = fittest([*family, stranger])
     assert stranger in pool
     assert len(pool) <= 3
 
 
 def test_a_negative_parent_is_turned_round() -> None:
-    assert str(_oriented(judge(Proposal("ts_std(returns, 40)"), -6.0))) == "-ts_std(returns, 40)"
-    assert str(_oriented(judge(Proposal("-ts_std(returns, 40)"), -6.0))) == "ts_std(returns, 40)"
-    assert str(_oriented(judge(Proposal("ts_std(returns, 40)"), 6.0))) == "ts_std(returns, 40)"
+    assert str(oriented(judge(Proposal("ts_std(returns, 40)"), -6.0))) == "-ts_std(returns, 40)"
+    assert str(oriented(judge(Proposal("-ts_std(returns, 40)"), -6.0))) == "ts_std(returns, 40)"
+    assert str(oriented(judge(Proposal("ts_std(returns, 40)"), 6.0))) == "ts_std(returns, 40)"
 
 
 @pytest.mark.parametrize(
@@ -177,6 +178,48 @@ def test_what_ranks_otherwise_is_not(one: str, other: str) -> None:
     assert same_ranking(parse(one)) != same_ranking(parse(other))
 
 
+def lesson(expression: str, z: float, kind: str = "works") -> dict[str, Any]:
+    return {"kind": kind, "expression": expression, "digest": "of another run", "text": "", "evidence_z": z}
+
+
+def test_what_worked_in_earlier_runs_comes_after_the_published() -> None:
+    lessons = (
+        lesson("ts_mean(sigma, 15)", 4.0),
+        lesson("cs_rank(ts_corr(returns, sigma, 25))", -6.0),
+        lesson("ts_mean(sigma, 15) * 2", 3.5),
+        lesson("ts_std(sigma, 15)", 0.3, "fails"),
+        lesson("-ts_sum(returns, 5)", 5.0),
+        lesson("ts_mean(market_cap, 5)", 5.0),
+        lesson("ts_mean(sigma, 500)", 5.0),
+        lesson("not a formula", 9.0),
+        {"kind": "works"},
+    )
+    history = evolve(2, lessons=lessons)
+    assert all(one["source"].startswith("known:") for one in history)
+    third = propose(2, history, lessons=lessons)
+    assert [(one.expression, one.source) for one in third[:2]] == [
+        ("cs_rank(ts_corr(returns, sigma, 25))", "memory"),
+        ("ts_mean(sigma, 15)", "memory"),
+    ]
+    assert {one.source.split(":")[0] for one in third[2:]} == {"search"}
+    assert len(third) == 5
+
+
+def test_lessons_are_proposed_once_and_then_bred_from() -> None:
+    """The truth was found by an earlier run: this one begins with it."""
+    lessons = (lesson("ts_corr(returns, sigma, 25)", 6.0),)
+    history = evolve(12, truth="ts_corr(returns, sigma, 30)", lessons=lessons)
+    assert [one["source"] for one in history].count("memory") == 1
+    found = next(place for place, one in enumerate(history) if abs(one["metrics"]["rank_ic_t"]) > 6.5)
+    assert history[found]["source"] == "memory"
+    seed = history[found]["digest"]
+    assert any(
+        seed in child.parents
+        for round_ in range(12, 16)
+        for child in propose(round_, history, lessons=lessons, count=25)
+    )
+
+
 def test_it_stops_where_nothing_is_left() -> None:
     """On one row only what needs no history is left: today's return, and little besides."""
     history: list[dict[str, Any]] = []
@@ -184,3 +227,20 @@ def test_it_stops_where_nothing_is_left() -> None:
         history += [judge(child, 0.1) for child in children]
         assert len(history) < 60
     assert len(history) > 0
+
+
+def test_a_fresh_project_gets_the_proposals_it_always_got() -> None:
+    """Recorded: what is built beside this search must not change what it does where there are no lessons."""
+    history = evolve(14, truth="ts_mean(sigma, 20)", seed=3)
+    said = "\n".join(f"{one['source']} {one['expression']}" for one in history)
+    assert hashlib.sha256(said.encode()).hexdigest()[:16] == "7a13c48ecb73461a"
+
+
+@pytest.mark.parametrize(("name", "recorded"), [("search", "99a2c862eca29cd4"), ("random", "b010f840b82f084b")])
+def test_a_whole_run_on_a_fresh_project_is_what_it_always_was(study: Any, name: str, recorded: str) -> None:
+    result = study.research(study.start(name, budget=30))
+    lines = []
+    for one in result["candidates"]:
+        t = (one.get("metrics") or {}).get("rank_ic_t")
+        lines.append(f"{one['status']} {one['source']} {one['text']} {'' if t is None else f'{t:.6f}'}")
+    assert hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16] == recorded
