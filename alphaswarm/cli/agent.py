@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
-import os
-import shutil
-import signal
 import sys
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Sequence
+from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from alphaswarm.cli.agent_job import EXIT_CODES, begin, body_of, pursue, work
 from alphaswarm.cli.output import (
-    MIN_FLEXIBLE,
     ExitCode,
     JsonOption,
     PanelOption,
@@ -26,67 +21,100 @@ from alphaswarm.cli.output import (
     open_workspace,
     print_json,
     print_table,
-    progress_console,
     shortened,
 )
+from alphaswarm.core import AlphaSwarmError, Reason, SpecInvalid
 
 if TYPE_CHECKING:
-    from rich.progress import Progress
-
-    from alphaswarm.research import Run, Workspace
+    from alphaswarm.agents.spec import RunSpec
 
 __all__ = ["app"]
 
 app = typer.Typer(no_args_is_help=True)
 
-EXIT_CODES = {"complete": ExitCode.OK, "exhausted": ExitCode.OK, "limit": ExitCode.LIMIT, "stopped": ExitCode.PARTIAL}
 SHOWN = 10
 SHOWN_WORDS = 5
+MOST_COMPARED = 20
+
+RunArgument = Annotated[str, typer.Argument(help="The id of a run, such as r0001.")]
+McpOption = Annotated[
+    str | None, typer.Option("--mcp", help="URL of a server of this project; else one in this process.")
+]
 
 
 @app.command()
 def run(
+    context: typer.Context,
     intent: Annotated[str, typer.Option("--intent", help="What to look for, in words.")] = "",
-    proposer: Annotated[str, typer.Option("--proposer", help="auto, llm, search or random")] = "auto",
+    proposer: Annotated[str, typer.Option("--proposer", help="auto, llm, search, hybrid or random")] = "auto",
     budget: Annotated[int, typer.Option("--budget", min=1, max=1_000_000, help="New trials to make.")] = 60,
     panel: PanelOption = None,
     horizon: Annotated[int, typer.Option("--horizon", min=1, max=252, help="Days that the label spans.")] = 5,
     seed: Annotated[
         int, typer.Option("--seed", min=0, max=2**63 - 1, help="Of all randomness: the same seed, the same run.")
     ] = 0,
+    approve: Annotated[
+        bool, typer.Option("--approve", help="Wait for a person before anything is sent to the selection window.")
+    ] = False,
+    mcp: McpOption = None,
+    spec: Annotated[
+        Path | None, typer.Option("--spec", help="YAML or JSON file of these options; what is typed goes first.")
+    ] = None,
+    intents: Annotated[
+        Path | None, typer.Option("--intents", help="File with an intent a line: a run for each, seeds counting up.")
+    ] = None,
+    executor: Annotated[
+        str, typer.Option("--executor", help="Of several runs: inprocess, process or ray")
+    ] = "inprocess",
+    jobs: Annotated[int, typer.Option("--jobs", min=1, max=256, help="Runs at a time.")] = 1,
     resume: Annotated[str | None, typer.Option("--resume", help="Go on with this run.")] = None,
     workspace: WorkspaceOption = default_workspace,
     as_json: JsonOption = False,
 ) -> None:
     """Propose, evaluate, criticise and store candidates until the budget is spent; then report."""
-    with open_workspace(workspace) as project:
-        if resume:
-            started = project.resume_run(resume)
-        else:
-            from alphaswarm.agents import resolve_proposer
+    from alphaswarm.agents.spec import RunSpec, read_intents
 
-            chosen = resolve_proposer(proposer, os.environ)
-            config = _model() if chosen == "llm" else {}
-            with _tried(chosen) as found:
-                started = project.start_run(
-                    panel=panel or project.catalog.default(),
-                    horizon=horizon,
-                    proposer=chosen,
-                    budget=budget,
-                    seed=seed,
-                    intent=intent,
-                    config=config,
-                )
-                shutil.copytree(found, project.path / "runs" / started.id, dirs_exist_ok=True)
-        outcome = _research(project, started)
-        body = _closing(project, started, outcome)
-    if as_json:
-        print_json(body)
-    else:
-        _print_run(body)
-        again = f": alphaswarm agent run --resume {started.id}" if outcome["outcome"] in {"stopped", "limit"} else ""
-        print(f"\n{outcome['message']}{again}", file=sys.stderr)
-    raise typer.Exit(EXIT_CODES[outcome["outcome"]])
+    if resume:
+        _go_on(resume, workspace, approval=None, mcp=mcp, as_json=as_json)
+        return
+    options = {
+        "intent": intent,
+        "proposer": proposer,
+        "budget": budget,
+        "panel": panel,
+        "horizon": horizon,
+        "seed": seed,
+        "approve": approve,
+        "mcp": mcp,
+    }
+    asked = RunSpec.of(spec, {name: value for name, value in options.items() if _typed(context, name)})
+    if intents is not None:
+        if asked.intent:
+            raise SpecInvalid("a run has one intent: give --intents or an intent, not both")
+        said = read_intents(intents)
+        specs = [asked.model_copy(update={"intent": one, "seed": asked.seed + i}) for i, one in enumerate(said)]
+        _several(specs, workspace, executor, jobs, as_json=as_json)
+        return
+    if (executor, jobs) != ("inprocess", 1):
+        raise SpecInvalid("--executor and --jobs are for several runs: give --intents FILE")
+    with open_workspace(workspace) as project:
+        (started,) = begin(project, [asked])
+        body = pursue(project, started)
+    _end(body, as_json=as_json)
+
+
+@app.command()
+def resume(
+    run: RunArgument,
+    approve: Annotated[
+        str | None, typer.Option("--approve", help="yes or no, to a run that waits for a person.")
+    ] = None,
+    mcp: McpOption = None,
+    workspace: WorkspaceOption = default_workspace,
+    as_json: JsonOption = False,
+) -> None:
+    """Go on with a run that was stopped, met a limit or waits for approval."""
+    _go_on(run, workspace, approval=approve, mcp=mcp, as_json=as_json)
 
 
 @app.command("list")
@@ -106,141 +134,178 @@ def list_runs(workspace: WorkspaceOption = default_workspace, as_json: JsonOptio
 
 @app.command()
 def show(
-    run: Annotated[str, typer.Argument(help="The id of a run, such as r0001.")],
+    run: RunArgument,
     workspace: WorkspaceOption = default_workspace,
     as_json: JsonOption = False,
 ) -> None:
     """What a run tried and what came of it."""
     with open_workspace(workspace) as project:
-        body = _body(project, project.run(run))
+        body = body_of(project, project.run(run))
     if as_json:
         print_json(body)
     else:
         _print_run(body)
 
 
-def _model() -> dict[str, str]:
-    """Which model proposes, and the last date that it may have read about, as far as the environment says."""
-    from alphaswarm.research.appraise import last_read
-
-    said = {"model": os.environ.get("ALPHASWARM_LLM_MODEL"), "cutoff": os.environ.get("ALPHASWARM_LLM_CUTOFF")}
-    known = {name: value for name, value in said.items() if value}
-    last_read(known.get("cutoff"))
-    return known
-
-
-@contextmanager
-def _tried(proposer: str) -> Iterator[Path]:
-    """Try the proposer, so that a dead endpoint leaves no run behind; what it found lies in the directory."""
-    from alphaswarm.agents import make_proposer
-
-    with tempfile.TemporaryDirectory(prefix="alphaswarm-") as directory:
-        tried = make_proposer(proposer, os.environ, Path(directory))
-
-        async def start() -> None:
-            try:
-                await tried.start()
-            finally:
-                await tried.close()
-
-        asyncio.run(start())
-        yield Path(directory)
+@app.command()
+def compare(
+    runs: Annotated[list[str], typer.Argument(help="Ids of two runs or more.")],
+    workspace: WorkspaceOption = default_workspace,
+    as_json: JsonOption = False,
+) -> None:
+    """Set runs side by side: what they tried, their best evidence at equal trials, what came of it."""
+    if not 2 <= len(runs) <= MOST_COMPARED or len(set(runs)) != len(runs):
+        message = f"2 to {MOST_COMPARED} different runs can be compared, got {len(runs)}"
+        raise AlphaSwarmError(message, Reason.ARGUMENT_INVALID)
+    with open_workspace(workspace) as project:
+        body = _comparison([body_of(project, project.run(one)) for one in runs])
+    if as_json:
+        print_json(body)
+    else:
+        _print_comparison(body)
 
 
-def _research(project: Workspace, run: Run) -> dict[str, Any]:
-    from alphaswarm.agents import AlphaResearcher, connected, make_proposer
-    from alphaswarm.mcp_server import create_server
+@app.command()
+def replay(
+    run: RunArgument,
+    workspace: WorkspaceOption = default_workspace,
+    as_json: JsonOption = False,
+) -> None:
+    """Make a finished run again from what was kept, without model or network; say whether it is the same."""
+    from alphaswarm.cli.agent_replay import replay as make_again
 
-    directory = project.path / "runs" / run.id
-    proposer = make_proposer(run.proposer, os.environ, directory)
-    server = create_server(project)
-
-    async def research() -> dict[str, Any]:
-        with _progress(run) as on_event:
-            async with connected(server) as client:
-                researcher = AlphaResearcher(
-                    client,
-                    proposer,
-                    run=run.id,
-                    panel=run.panel,
-                    horizon=run.horizon,
-                    budget=run.budget,
-                    seed=run.seed,
-                    intent=run.intent,
-                    checkpoint=directory / "checkpoint.sqlite",
-                    on_event=on_event,
-                )
-                loop = asyncio.get_running_loop()
-
-                def interrupted() -> None:
-                    # the first Ctrl-C ends the node that is at work and saves; a second one kills
-                    researcher.stop()
-                    loop.remove_signal_handler(signal.SIGINT)
-
-                loop.add_signal_handler(signal.SIGINT, interrupted)
-                return await researcher.run()
-
-    try:
-        return asyncio.run(research())
-    finally:
-        server.desk.close()
+    with open_workspace(workspace) as project:
+        body = make_again(project, project.run(run))
+    if as_json:
+        print_json(body)
+    elif body["same"]:
+        print(f"run {run} is the same again, bit for bit: {body['summary']}")
+    else:
+        print(f"run {run} is not the same: {body['summary']} was kept, {body['replayed']} came again")
+        for one in body["differences"]:
+            print(f"- {one['path']}: {one['kept']} was kept, {one['replayed']} came again")
+    raise typer.Exit(ExitCode.OK if body["same"] else ExitCode.PARTIAL)
 
 
-@contextmanager
-def _progress(run: Run) -> Iterator[Any]:
-    """A bar and the best candidate so far on stderr; nothing when that is no terminal."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    console = progress_console()
-    columns = (
-        TextColumn("{task.description:<11}"),
-        BarColumn(bar_width=16),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("best t {task.fields[t]}  {task.fields[best]}", markup=False),
-    )
-    room = max(0, console.width - 62)  # what the other columns leave to the formula
-    bar: Progress = Progress(*columns, console=console, disable=not console.is_terminal, transient=True)
-    task = bar.add_task("starting", total=run.budget, t="-", best="")
-    best = 0.0
-
-    def on_event(event: dict[str, Any]) -> None:
-        nonlocal best
-        if event["phase"] == "start":
-            again = ", resumed" if event["resumed"] else ""
-            console.print(
-                f"run {run.id} on {run.panel}{again}: {event['notice']}", markup=False, highlight=False, soft_wrap=True
-            )
-        bar.update(task, description=event["phase"], completed=event["budget"]["new"])
-        candidate = event.get("candidate") or {}
-        metrics = candidate.get("metrics") or {}
-        t = metrics.get("rank_ic_t") if metrics.get("evidence_z") is None else metrics["evidence_z"]
-        if t is not None and abs(t) > abs(best):
-            best = t
-            bar.update(
-                task, t=f"{t:+.2f}", best=shortened(candidate["expression"], room) if room >= MIN_FLEXIBLE else ""
-            )
-
-    with bar:
-        yield on_event
+def _typed(context: typer.Context, name: str) -> bool:
+    """Whether an option was given here, so that it takes the place of what a spec file says."""
+    source = context.get_parameter_source(name)
+    return source is not None and source.name != "DEFAULT"
 
 
-def _closing(project: Workspace, run: Run, outcome: dict[str, Any]) -> dict[str, Any]:
-    from alphaswarm.research import write_report
+def _go_on(identifier: str, workspace: Path, *, approval: str | None, mcp: str | None, as_json: bool) -> None:
+    if approval not in (None, "yes", "no"):
+        raise SpecInvalid(f"--approve must be yes or no, got {approval!r}")
+    with open_workspace(workspace) as project:
+        held = project.resume_run(identifier)
+        if approval is not None and not held.config.get("approve"):
+            raise SpecInvalid(f"run {identifier} was started without --approve, so it waits for nobody")
+        body = pursue(project, held, approval=approval, mcp_url=mcp)
+    _end(body, as_json=as_json)
 
-    ended = EXIT_CODES[outcome["outcome"]] is ExitCode.OK  # what was stopped stays open, to be resumed
-    finished = project.finish_run(run.id, outcome["outcome"]) if ended else project.run(run.id)
-    with progress_console().status("drawing the report"):
-        report = write_report(project, run.id)
-    return _body(project, finished) | {"outcome": outcome["outcome"], "report": str(report)}
+
+def _end(body: dict[str, Any], *, as_json: bool) -> None:
+    """Print what a run came to, and leave with its code."""
+    message = body.pop("message")
+    if as_json:
+        print_json(body)
+    else:
+        _print_run(body)
+        again = f": alphaswarm agent resume {body['run_id']}"
+        again += " --approve yes, or no" if body["outcome"] == "waiting" else ""
+        is_open = EXIT_CODES[body["outcome"]] is not ExitCode.OK
+        print(f"\n{message}{again if is_open else ''}", file=sys.stderr)
+    raise typer.Exit(EXIT_CODES[body["outcome"]])
 
 
-def _body(project: Workspace, run: Run) -> dict[str, Any]:
-    """The documented JSON of a run: its hashed summary, and what lies outside the hash."""
-    summary = project.run_summary(run.id)
-    report = project.path / "reports" / f"{run.id}.html"
-    outside = {"run_id": run.id, "summary": summary.digest, "report": str(report) if report.exists() else None}
-    return dict(summary.body) | outside
+def _several(specs: list[RunSpec], workspace: Path, executor: str, jobs: int, *, as_json: bool) -> None:
+    """A run for each spec, all in one ledger; the exit code is the highest of theirs."""
+    from alphaswarm.agents.executor import make_executor
+
+    pool = make_executor(executor, jobs)
+    with open_workspace(workspace) as project:
+        started = begin(project, specs)  # in the order of the specs, whoever comes first later
+    tasks = [{"workspace": str(workspace.absolute()), "run": one.id} for one in started]
+    bodies = []
+    for one, answer in zip(started, pool.map(work, tasks), strict=True):
+        never = {"reason": "INTERRUPTED", "message": "stopped by Ctrl-C before it began"}
+        found = answer or {"run_id": one.id, "error": never, "code": int(ExitCode.PARTIAL)}
+        bodies.append({"intent": one.intent, **found})
+    if as_json:
+        print_json({"runs": bodies})
+    else:
+        rows = [
+            (one["run_id"], one.get("outcome", "failed"), one.get("verdict") or one["error"]["message"], one["intent"])
+            for one in bodies
+        ]
+        print_table(("run", "outcome", "verdict", "intent"), rows, flexible="verdict")
+    raise typer.Exit(max(one["code"] for one in bodies))
+
+
+def _comparison(bodies: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    tried = [{one["digest"] for one in body["candidates"]} for body in bodies]
+    asked = ("panel", "panel_digest", "horizon", "fill")
+    unlike = [name for name in asked if len({body[name] for body in bodies}) > 1]
+    warnings = [f"their {' and '.join(unlike)} differ: figures are not of the same question"] if unlike else []
+    curves = [_curve(body) for body in bodies]
+    equal = min(map(len, curves))
+    shown = [
+        {
+            "run_id": body["run_id"],
+            **{name: body[name] for name in ("panel", "horizon", "proposer", "seed", "intent", "trials", "hurdle")},
+            "candidates": len(body["candidates"]),
+            **{name: body["counts"][name] for name in ("recalled", "beat", "bets", "confirmed", "tradable")},
+            "best": curve[-1] if curve else None,
+            "best_at_equal": curve[equal - 1] if equal else None,
+            "best_expression": _best_expression(body),
+            "curve": curve,
+            "verdict": body["verdict"],
+        }
+        for body, curve in zip(bodies, curves, strict=True)
+    ]
+    shared = [[len(one & other) for other in tried] for one in tried]
+    return {"runs": shown, "equal_trials": equal, "shared": shared, "warnings": warnings}
+
+
+def _curve(body: dict[str, Any]) -> list[float]:
+    """The strongest |z| after each candidate of a run."""
+    return list(accumulate((abs(_z(one) or 0.0) for one in body["candidates"]), max))
+
+
+def _z(one: dict[str, Any]) -> float | None:
+    z: float | None = one["rank_ic_t"] if one["evidence_z"] is None else one["evidence_z"]
+    return z
+
+
+def _best_expression(body: dict[str, Any]) -> str | None:
+    first = next(iter(body["ranked"]), None)
+    return next((one["expression"] for one in body["candidates"] if one["trial"] == first), None)
+
+
+def _print_comparison(body: dict[str, Any]) -> None:
+    equal = f"z at {body['equal_trials']}"
+    columns = ("run", "proposer", "seed", "tried", "recalled", "best z", equal, "beat", "bets", "confirmed", "tradable")
+    rows = [
+        (
+            one["run_id"],
+            one["proposer"],
+            str(one["seed"]),
+            str(one["candidates"]),
+            str(one["recalled"]),
+            number(one["best"]),
+            number(one["best_at_equal"]),
+            *(str(one[name]) for name in ("beat", "bets", "confirmed", "tradable")),
+            one["best_expression"] or "-",
+        )
+        for one in body["runs"]
+    ]
+    print_table((*columns, "expression"), rows, right=columns[2:])
+    for place, one in enumerate(body["runs"]):
+        for other in range(place + 1, len(body["runs"])):
+            if body["shared"][place][other]:
+                print(f"{one['run_id']} and {body['runs'][other]['run_id']} share {body['shared'][place][other]}")
+    for warning in body["warnings"]:
+        print(f"note: {warning}")
 
 
 def _print_run(body: dict[str, Any]) -> None:

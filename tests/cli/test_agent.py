@@ -163,7 +163,7 @@ def test_the_trial_of_a_model_is_made_once(shell: Shell, tiny: str, monkeypatch:
     assert outcome.json["proposer"] == "llm"
     assert outcome.json["trials"] == 1
     assert Model.asked.count("Say hello.") == 1
-    assert len(Model.asked) == 2
+    assert len(Model.asked) == 3  # the probe, a proposal, and a review of its trial
 
 
 def test_a_long_expression_is_cut_in_the_table_only(shell: Shell, body: dict[str, Any], tiny: str) -> None:
@@ -172,7 +172,7 @@ def test_a_long_expression_is_cut_in_the_table_only(shell: Shell, body: dict[str
     refused = {**first, "trial": "f" * 64, "expression": "ts_mean(close, 7)", "rank_ic_t": 99.0, "status": "refused"}
     changed = body | {"candidates": [{**first, "expression": long}, refused], "ranked": [first["trial"]]}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("alphaswarm.cli.agent._body", lambda *_: changed)
+        patch.setattr("alphaswarm.cli.agent.body_of", lambda *_: changed)
         text = shell("agent", "show", str(body["run_id"])).out
         assert shell("agent", "show", str(body["run_id"]), "--json").json["candidates"][0]["expression"] == long
     assert f"{long[:58]}...{long[-29:]}" in text
@@ -203,7 +203,7 @@ def test_a_damaged_checkpoint_begins_again_from_the_ledger(
         patch.setattr("alphaswarm.research.Workspace.finish_run", stopped)
         assert shell(*RUN, "--json").code == 5
     Path(".alphaswarm/runs/r0001/checkpoint.sqlite").write_bytes(b"garbage" * 1000)
-    outcome = shell("agent", "run", "--resume", "r0001", "--json")
+    outcome = shell("agent", "resume", "r0001", "--json")
     assert outcome.code == 0
     assert "checkpoint.sqlite.damaged" in outcome.err
     assert outcome.json["trials"] == 8
