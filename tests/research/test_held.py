@@ -18,8 +18,8 @@ def test_figures_are_those_of_the_side_that_is_held(workspace: Workspace) -> Non
     for name in ("t", "rank_ic_t", "breakeven_bp", "net_sharpe"):
         assert getattr(held, name) == pytest.approx(getattr(turned, name), rel=1e-8), name
     written, against = (held, turned) if held.sign > 0 else (turned, held)
-    assert written.t == pytest.approx(against.t)
-    assert (written.t or 0) > 0
+    assert written.z == pytest.approx(against.z)
+    assert (written.z or 0) > 0
 
 
 def test_a_turned_book_is_priced_as_if_it_were_held(workspace: Workspace) -> None:

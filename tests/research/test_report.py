@@ -88,7 +88,7 @@ def test_the_table_holds_ranks_residuals_money_and_the_verdict_together() -> Non
     assert verdicts == ["real, not tradable"] * 2 + ["not confirmed", "same bet as F1"] + ["rejected"] * 2
     data = judged_report()
     first = data.held[data.trials[0].id]
-    assert [row[3:6] for row in cells[:1]] == [[f"{t:.2f}" for t in (first.t, first.rank_ic_t, first.residual_t)]]
+    assert [row[3:6] for row in cells[:1]] == [[f"{t:.2f}" for t in (first.z, first.rank_ic_t, first.residual_t)]]
     assert "it moves with the stronger" in rows[3]
 
 
@@ -142,7 +142,7 @@ def test_a_short_panel_is_ranked_by_rank_ic_and_says_so() -> None:
 def test_near_misses_tell_what_failed() -> None:
     data = judged_report()
     words = Page(render(data)).words.partition("Near misses and what failed")[2]
-    t = data.held[data.trials[4].id].t
+    t = data.held[data.trials[4].id].z
     assert f"Evidence z {t:.2f}, asked \N{GREATER-THAN OR EQUAL TO} 3.34 (within reach of luck)" in words
     assert "1 more beat the hurdle but move with a stronger one" in words
 
