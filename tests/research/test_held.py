@@ -15,7 +15,7 @@ ALPHA = "-ts_mean(returns, 3)"
 def test_figures_are_those_of_the_side_that_is_held(workspace: Workspace) -> None:
     held, turned = (Held.of(workspace.evaluate(text, panel="small"), 5.0) for text in (ALPHA, f"-({ALPHA})"))
     assert (held.sign, turned.sign) in {(1, -1), (-1, 1)}
-    for name in ("t", "rank_ic_t", "breakeven_bp", "net_sharpe"):
+    for name in ("z", "rank_ic_t", "breakeven_bp", "net_sharpe"):
         assert getattr(held, name) == pytest.approx(getattr(turned, name), rel=1e-8), name
     written, against = (held, turned) if held.sign > 0 else (turned, held)
     assert written.z == pytest.approx(against.z)

@@ -77,7 +77,7 @@ def test_self_correlation_is_to_members_only(project: Workspace) -> None:
     alike = "-ts_sum(returns, 6)"
     assert project.submit(alike, panel="market", horizon=1).gate("self_correlation").reason == "the pool is empty"
     add(project, TRUTH)
-    twin = project.submit("-ts_sum(returns, 3)", panel="market", horizon=1)
+    twin = project.submit("-ts_sum(returns, 7)", panel="market", horizon=1)
     assert twin.status == "confirmed"
     assert twin.gate("self_correlation").value > 0.7
     assert not twin.tradable
