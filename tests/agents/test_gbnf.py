@@ -8,7 +8,8 @@ import re
 import numpy as np
 import pytest
 
-from alphaswarm.agents.gbnf import reply_grammar
+from alphaswarm.agents.gbnf import reply_grammar, words_grammar
+from alphaswarm.agents.proposers.prompt import REPLY_SCHEMA
 from alphaswarm.core import make_rng
 from alphaswarm.dsl import operators, parse
 
@@ -55,11 +56,16 @@ def generate(rules: dict[str, str], rng: np.random.Generator, name: str = "root"
 
 @pytest.mark.parametrize("groups", [(), ("sector",)])
 def test_whatever_it_allows_parses(groups: tuple[str, ...]) -> None:
-    rules = rules_of(reply_grammar(FIELDS, groups))
+    rules = rules_of(reply_grammar(FIELDS, groups, refines=["ab12", "cd34"]))
     rng = make_rng(5, "grammar")
     used: set[str] = set()
+    said: dict[str, set[object]] = {name: set() for name in ("sign", "horizon", "refines")}
     for _ in range(1500):
         reply = json.loads(generate(rules, rng))
+        assert list(reply) == list(REPLY_SCHEMA["properties"])
+        assert (type(reply["horizon"]), reply["program"]) == (int, "")
+        for name, values in said.items():
+            values.add(reply[name])
         expression = parse(reply["expression"])
         assert set(expression.fields) <= set(FIELDS)
         assert set(expression.groups) <= set(groups)
@@ -67,6 +73,15 @@ def test_whatever_it_allows_parses(groups: tuple[str, ...]) -> None:
         used |= {node.op for node in expression.walk() if node.kind == "call"}
     assert len(used) >= 50
     assert ("group_neutralize" in used) == bool(groups)
+    assert said["sign"] == set(REPLY_SCHEMA["properties"]["sign"]["enum"])
+    assert said["refines"] == {"", "ab12", "cd34"}
+    assert len(said["horizon"]) > 3
+
+
+def test_words_are_an_object_of_texts() -> None:
+    rules = rules_of(words_grammar(["critique", "advice"]))
+    made = json.loads(generate(rules, make_rng(5, "grammar")))
+    assert list(made) == ["critique", "advice"]
 
 
 def test_every_rule_is_there_and_used() -> None:

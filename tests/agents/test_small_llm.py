@@ -6,6 +6,7 @@ SmolLM2-135M knows nothing about alphas. This shows that the plumbing works, not
 from __future__ import annotations
 
 import importlib.util
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,9 @@ import pytest
 
 from alphaswarm.agents.llm import LlmClient, LlmConfig, Rung
 from alphaswarm.agents.proposers.llm import LlmProposer
+from alphaswarm.dsl import parse
+
+FIELDS = ("open", "high", "low", "close", "volume", "dollar_volume", "returns")
 
 pytestmark = pytest.mark.net
 
@@ -61,8 +65,18 @@ def test_a_small_model_researches(study: Any, endpoint: str) -> None:
     assert result["counts"]["new"] == 3
     assert result["counts"]["invalid"] == 0
     assert result["counts"]["failed"] == 0
-    assert 4 <= result["spent"]["calls"] <= 12
+    assert all(candidate["status"] == "evaluated" for candidate in result["candidates"] if candidate["new"])
+    assert 7 <= result["spent"]["calls"] <= 16  # with the probe and three reviews
     assert result["spent"]["tokens"] > 1000
+
+    # Whatever the model said in any call, repairs included, is an expression of the language, or a review.
+    replies = [json.loads(file.read_text()) for file in (directory / "llm").glob("*.json") if file.stem != "probe"]
+    said = [json.loads(kept["reply"]["text"]) for kept in replies if "zebra" not in kept["reply"]["text"]]
+    proposals = [parse(reply["expression"]) for reply in said if "expression" in reply]
+    assert len(proposals) >= 3
+    assert all(set(proposal.fields) <= {*FIELDS} for proposal in proposals)
+    assert [set(reply) for reply in said if "expression" not in reply] == [{"critique", "advice"}] * 3
+    assert all(candidate["sign"] in {1, -1} and candidate["horizon"] for candidate in result["candidates"])
 
     study.workspace.finish_run(run, result["outcome"])
     (listed,) = study.workspace.runs()
