@@ -17,6 +17,10 @@ def _isolated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         "ALPHASWARM_LLM_MODEL",
         "ALPHASWARM_LLM_API_KEY",
         "ALPHASWARM_LLM_CUTOFF",
+        "ALPHASWARM_LLM_PRICE_IN",
+        "ALPHASWARM_LLM_PRICE_OUT",
+        "ALPHASWARM_LLM_MAX_MONEY",
+        "ALPHASWARM_LLM_REPLAY",
         "ALPHASWARM_DB",
     ):
         monkeypatch.delenv(name, raising=False)
