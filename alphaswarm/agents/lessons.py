@@ -5,14 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-__all__ = ["LESSON_QUESTIONS", "lessons_of"]
+__all__ = ["LESSON_STATUSES", "lessons_of"]
 
-# Asked of the memory once a run, beside the intent; documents are found by what was said about them.
-LESSON_QUESTIONS = (
-    "confirmed, over the hurdle, no fault found",
-    "weak, what chance gives, rejected",
-    "redundant, crowded, ranks like another",
-)
+# Asked of the memory once a run, each about all data of the panel; None asks for whatever is there.
+LESSON_STATUSES = ("confirmed", "redundant", "rejected", None)
 LESSONS_OF_A_KIND = 4
 # Above the floor of every hurdle something may be there; under this |z| chance gives as much.
 WORKS_Z, FAILS_Z = 3.0, 2.0

@@ -21,7 +21,7 @@ from langgraph.types import Command, interrupt
 
 from alphaswarm.agents.checkpoint import DamagedCheckpoint, forget_old, open_checkpoint, set_aside_damaged
 from alphaswarm.agents.critic import Critique, criticise
-from alphaswarm.agents.lessons import LESSON_QUESTIONS, lessons_of
+from alphaswarm.agents.lessons import LESSON_STATUSES, lessons_of
 from alphaswarm.agents.proposers.base import Proposal, ProposalRequest, Proposer
 from alphaswarm.agents.state import Candidate, RunState, strength
 from alphaswarm.agents.tools import Answer, Tools
@@ -292,23 +292,24 @@ class AlphaResearcher:
                 text = " ".join(filter(None, [self._config["intent"], state["advice"]])) or "alpha factor"
                 hits = [_hit(found) for found in await self._search(text, MEMORY_HITS)]
             if state["round"] == 0:  # later the memory holds this run's own trials too
-                lessons = await self._lessons()
+                lessons = await self._lessons(facts)
             self._keep_recalled(state["round"], {"memory": hits, "lessons": lessons})
         self._tell("recall", state, memory=len(hits), lessons=len(lessons))
         return {"facts": facts, "memory": hits, "lessons": lessons}
 
-    async def _lessons(self) -> list[dict[str, Any]]:
-        """What earlier runs taught; nothing at all where the memory is empty."""
+    async def _lessons(self, facts: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """What earlier runs taught on this panel: on what is looked for, and on its data by what was judged."""
+        about = " ".join(facts["fields"])
+        questions: list[tuple[str, str | None]] = [(about, status) for status in LESSON_STATUSES]
+        if self._config["intent"]:
+            questions.insert(0, (self._config["intent"], None))
         found: list[Mapping[str, Any]] = []
-        for question in (self._config["intent"] or "alpha factor", *LESSON_QUESTIONS):
-            answers = await self._search(question, LESSON_HITS)
-            if not answers:
-                break
-            found += answers
+        for text, status in questions:
+            found += await self._search(text, LESSON_HITS, panel=self._config["panel"], verdict=status)
         return lessons_of(found)
 
-    async def _search(self, text: str, k: int) -> list[Mapping[str, Any]]:
-        asked = {"text": text[:500], "k": k, "as_of": self._as_of}
+    async def _search(self, text: str, k: int, **only: str | None) -> list[Mapping[str, Any]]:
+        asked = {"text": text[:500], "k": k, "as_of": self._as_of, **only}
         answer = await self._tools.call("data_alphas_search", asked)
         results: list[Mapping[str, Any]] = answer.value.get("results", [])[:k]
         return results
