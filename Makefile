@@ -1,6 +1,6 @@
 # One command each, the same here and in CI.
 .DEFAULT_GOAL := help
-.PHONY: help setup full run check test test-slow test-bounds test-oracles test-net parity bench bench-dsl bench-evidence bench-backtest truth clean
+.PHONY: help setup full run check test test-slow test-bounds test-oracles test-net parity bench bench-dsl bench-evidence bench-backtest bench-proposers truth clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -76,6 +76,10 @@ bench-evidence: setup .oracles/.installed ## full evidence of one factor against
 
 bench-backtest: setup .oracles/.installed ## the backtest engines against vectorbt and the memory they read
 	$(BIN)/python -m benchmarks.backtest.bench_backtest --oracles $(ORACLES)
+
+bench-proposers: setup .oracles/.installed ## random, search, gplearn (and hybrid, llm where a model is set) at an equal budget; goes on where it stopped
+	$(BIN)/alphaswarm data fetch us431
+	$(BIN)/python -m benchmarks.proposers --docs docs/proposers.md
 
 truth: setup ## the truth table: whole searches on null and planted markets; an hour or two, goes on where it stopped
 	$(BIN)/alphaswarm data fetch us431
