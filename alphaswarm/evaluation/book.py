@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from alphaswarm.backtest import RankedRows, rank_rows, stagger
-from alphaswarm.backtest.weights import weights_of_ranks
+from alphaswarm.backtest import RankedRows, rank_rows
+from alphaswarm.backtest.ranking import MIN_NAMES
+from alphaswarm.core.jit import jit, sums
 
 __all__ = ["RankBook", "rank_book", "turnover"]
 
@@ -43,16 +44,12 @@ def rank_book(ranked: RankedRows, earned: NDArray[np.float64], tranches: int) ->
         earned: [D, N], the return after the fill of each decision.
         tranches: how many periods a row is held.
     """
-    book = stagger(weights_of_ranks(ranked), tranches)
-    ahead = book.shape[0] - earned.shape[0]
-    traded = book[ahead:].copy()
-    traded[max(0, 1 - ahead) :] -= book[max(0, ahead - 1) : -1]
-    np.abs(traded, out=traded)
+    ahead = ranked.count.size - earned.shape[0]
+    held, traded, known = (np.empty(earned.shape) for _ in range(3))
+    missing = np.empty(earned.shape[0], np.int64)
+    _staggered(ranked.ranks, ranked.count, earned, tranches, ahead, MIN_NAMES, held, traded, known, missing)
     turned = traded.sum(axis=1)
-    held = book[ahead:]
-    unknown = np.isnan(earned)
-    gross = np.einsum("ti,ti->t", held, np.where(unknown, 0.0, earned))
-    missing = ((held != 0.0) & unknown).sum(axis=1)
+    gross = np.einsum("ti,ti->t", held, known)
     return RankBook(held, traded, gross, turned, (turned > 0.0) | held.any(axis=1), missing)
 
 
@@ -66,3 +63,62 @@ def turnover(factor: ArrayLike, tranches: int = 1) -> float | None:
     book = rank_book(ranked, np.zeros(ranked.ranks.shape), tranches)
     traded = book.turnover[book.active][1:]
     return float(traded.mean()) if traded.size else None
+
+
+@jit
+def _staggered(
+    ranks: NDArray[np.float64],
+    count: NDArray[np.int64],
+    earned: NDArray[np.float64],
+    tranches: int,
+    ahead: int,
+    min_names: int,
+    held: NDArray[np.float64],
+    traded: NDArray[np.float64],
+    known: NDArray[np.float64],
+    missing: NDArray[np.int64],
+) -> None:
+    """``stagger(weights_of_ranks(.))`` row by row, to the last bit, and what becomes of it on the last D rows."""
+    days, names = ranks.shape
+    parts = max(1, min(tranches, days))
+    weights = np.zeros((parts, names))
+    total = np.empty(names)
+    before = np.zeros(names)
+    for t in range(days):
+        now = weights[t % parts]
+        middle = 0.5 * (count[t] + 1.0)
+        for i in range(names):
+            centred = ranks[t, i] - middle
+            now[i] = 0.0 if np.isnan(centred) else centred
+        gross = _gross(now)
+        if count[t] < min_names or gross == 0.0:
+            gross = np.inf
+        for i in range(names):
+            now[i] /= gross
+        total[:] = now
+        for lag in range(1, min(parts, t + 1)):
+            earlier = weights[(t - lag) % parts]
+            for i in range(names):
+                total[i] += earlier[i]
+        for i in range(names):
+            total[i] /= tranches
+        d = t - ahead
+        if d >= 0:
+            lost = 0
+            for i in range(names):
+                held[d, i] = total[i]
+                traded[d, i] = abs(total[i] - before[i])
+                unknown = np.isnan(earned[d, i])
+                known[d, i] = 0.0 if unknown else earned[d, i]
+                lost += unknown and total[i] != 0.0
+            missing[d] = lost
+        before[:] = total
+
+
+@sums
+def _gross(centred: NDArray[np.float64]) -> float:
+    """The sum without signs; of half numbers, and so the same in any order."""
+    total = 0.0
+    for i in range(centred.size):
+        total += abs(centred[i])
+    return total

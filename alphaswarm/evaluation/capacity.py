@@ -28,6 +28,9 @@ __all__ = [
 # Money at which the Sharpe ratio is shown, in the unit of the panel's dollar volume.
 CURVE_AUM = (1e6, 1e7, 1e8, 1e9, 1e10)
 
+# Rows that are charged at once.
+_ROWS = 32
+
 Floats = NDArray[np.float64]
 
 
@@ -138,7 +141,7 @@ def book_capacity(
 
     if names is None or names.dollar_volume is None:
         return none("the panel has no dollar volume")
-    costs = model.charge(traded, names)  # of every name, at a capital of 1
+    costs = _charged(model, traded, names)
     daily, total, known, squares = _totals(costs, traded, names.dollar_volume)
     covered = known / total if total > 0.0 else None
     if not covered:
@@ -161,6 +164,19 @@ def book_capacity(
         coefficient=model.coefficient,
         cap=model.cap,
     )
+
+
+def _charged(model: SquareRootImpact, traded: Floats, names: TradedNames) -> Floats:
+    """What every name costs at a capital of 1 [D, N]; some rows at a time, which stay in the processor's cache."""
+    costs = np.empty(traded.shape)
+    for start in range(0, traded.shape[0], _ROWS):
+        rows = slice(start, start + _ROWS)
+        here = TradedNames(
+            dollar_volume=None if names.dollar_volume is None else names.dollar_volume[rows],
+            volatility=None if names.volatility is None else names.volatility[rows],
+        )
+        costs[rows] = model.charge(traded[rows], here)
+    return costs
 
 
 @jit

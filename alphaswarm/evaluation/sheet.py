@@ -270,7 +270,7 @@ class TearSheets:
             impact=self.impact,
         )
         sub = self._sub_universe(seen, series, found)
-        weight = float(np.abs(book.weights).max()) if active.any() else None
+        weight = float(max(book.weights.max(), -book.weights.min())) if active.any() else None
         decay = {h: (_mean(days), newey_west_t(days, horizon=h)) for h, days in judge.evidence_decay(seen).items()}
         missing = dict(found.missing)
         missing |= {f"left.{name}": why for name, why in self._missing.items()}
@@ -318,7 +318,7 @@ class TearSheets:
         if self._liquid is None:
             return SubUniverse(reason="the panel has no dollar volume")
         judge = self.evaluator
-        half = rank_rows(np.where(self._liquid, seen.ranked.ranks, np.nan))
+        half = seen.ranked.among(self._liquid)
         book = rank_book(half, judge.labels[1], judge.horizon)
         active = book.active & np.isfinite(series.gross)
         inside = half.count[-seen.here.count.size :]

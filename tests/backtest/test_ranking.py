@@ -72,7 +72,9 @@ def test_turning_the_sign_mirrors_the_ranks(table):
     np.testing.assert_array_equal(down.ranks, up.count[:, None] + 1 - up.ranks)
 
 
-@pytest.mark.parametrize("distribution", ["normal", "uniform", "cauchy", "five_values", "one_outlier", "sorted"])
+@pytest.mark.parametrize(
+    "distribution", ["normal", "uniform", "cauchy", "five_values", "one_outlier", "sorted", "crowds", "all_magnitudes"]
+)
 def test_long_rows_agree_with_scipy(distribution):
     rng = np.random.default_rng(3)
     shape = (20, 700)
@@ -83,8 +85,15 @@ def test_long_rows_agree_with_scipy(distribution):
         "five_values": lambda: rng.integers(0, 5, shape).astype(float),
         "one_outlier": lambda: np.where(np.arange(700) == 5, 1e300, rng.standard_normal(shape)),
         "sorted": lambda: np.sort(rng.standard_normal(shape)),
+        "crowds": lambda: 10.0 ** rng.integers(0, 4, shape) + rng.integers(0, 90, shape) * 1e-6,
+        "all_magnitudes": lambda: np.exp2(np.arange(700.0) - 350.0)[
+            rng.permuted(np.tile(np.arange(700), (20, 1)), axis=1)
+        ],
     }[distribution]()
     table[rng.random(shape) < 0.1] = np.nan
+    if distribution == "all_magnitudes":  # what is small beside the quartiles ties
+        np.testing.assert_array_equal(rank_rows(table).ranks, [slow_ranks(row) for row in table])
+        return
     np.testing.assert_array_equal(rank_rows(table).ranks, rankdata(table, axis=1, nan_policy="omit"))
 
 
@@ -125,3 +134,23 @@ def test_rerank_ranks_among_those_that_are_kept(table, random):
         rerank(ranked.order[t], ranked.tie[t], ranked.count[t], keep, out)
         expected = np.where(np.isnan(keep), np.nan, ranked.ranks[t])
         np.testing.assert_array_equal(out, rankdata(expected, nan_policy="omit"))
+
+
+@settings(max_examples=150, deadline=None)
+@given(TABLES, st.randoms(use_true_random=False))
+def test_ranks_among_some_need_no_sorting(table, random):
+    ranked = rank_rows(table)
+    keep = np.array([[random.random() < 0.6 for _ in row] for row in table])
+    some = ranked.among(keep)
+    for t, row in enumerate(np.where(keep, ranked.ranks, np.nan)):
+        np.testing.assert_array_equal(some.ranks[t], rankdata(row, nan_policy="omit"))
+        n = some.count[t]
+        assert n == np.isfinite(row).sum()
+        along = some.ranks[t, some.order[t, :n]]
+        assert (np.diff(along) >= 0).all()
+        np.testing.assert_array_equal(np.diff(along) > 0, np.diff(some.tie[t, :n]) == 1)
+
+
+def test_marks_must_have_the_shape_of_the_ranks():
+    with pytest.raises(DataInvalid, match="in the shape of the ranks"):
+        rank_rows([[1.0, 2.0]]).among(np.ones((1, 3), bool))
