@@ -20,6 +20,7 @@ _KINDS = {
     "rl_trajectory_summaries": ("trajectory", "trajectories"),
 }
 MAX_ASKED = 80
+MAX_FORMULA = 300
 
 
 def link(corpus: str, identifier: str) -> str:
@@ -42,8 +43,8 @@ def answer(question: str, corpus: str, found: Sequence[Found]) -> str:
 
 def _line(document: Found) -> str:
     summary = document.summary
-    # texts of ours and of the checked language; names of panels are the user's
-    parts = [document.expression or _title(summary)]
+    # an expression is of the checked language and can say nothing else; names of panels are the user's
+    parts = [_cut(document.expression) or _title(summary)]
     if summary.get("panel"):
         parts.append(f"on {quoted(str(summary['panel']), 60)}")
     if isinstance(summary.get("horizon"), int):
@@ -55,6 +56,10 @@ def _line(document: Found) -> str:
         said.append(f"said of it: {quoted(document.text)}")
     said.append(link(document.corpus, document.id))
     return "; ".join(part for part in said if part)
+
+
+def _cut(expression: str) -> str:
+    return expression if len(expression) <= MAX_FORMULA else f"{expression[: MAX_FORMULA - 1]}…"
 
 
 def _title(summary: Mapping[str, Any]) -> str:

@@ -46,9 +46,12 @@ def unscaled(expression: Expr) -> Expr:
 
 
 def document_terms(expression: Expr | None, text: str) -> NDArray[np.uint32]:
-    """Hashed terms of a document, one entry for each time that it says one: of its text, names and windows."""
-    said = text if expression is None else f"{text} {prose(expression)}"
-    return _hashed(said)
+    """Hashed terms of a document, one entry for each time that it says one: of its text, names and windows.
+
+    What was said counts twice, what only the names of the formula say once.
+    """
+    said = _hashed(text)
+    return np.concatenate([said, said, _hashed("" if expression is None else prose(expression))])
 
 
 def question_terms(text: str) -> NDArray[np.uint32]:

@@ -18,21 +18,26 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection
 
 from alphaswarm.core import AlphaSwarmError, Reason, Store, StoreBusy, StoreError
+from alphaswarm.dsl import canonical
+from alphaswarm.dsl.expr import Expr, call
 from alphaswarm.rag.answer import answer, link
 from alphaswarm.rag.chroma import open_index
-from alphaswarm.rag.embed import BLOCK, STRUCTURE_SIZE, VECTOR_SIZE
+from alphaswarm.rag.embed import BLOCK, STRUCTURE_SIZE, VECTOR_SIZE, embed_question
 from alphaswarm.rag.embedder import Embedder, chosen_embedder
 from alphaswarm.rag.exact import ExactIndex, Side
 from alphaswarm.rag.index import VectorIndex
+from alphaswarm.rag.keys import skeleton, unscaled
 from alphaswarm.rag.orders import CORPORA, NOT_JUDGED, TRUST, Document, check_day, corpus_of
 from alphaswarm.rag.question import EXACT, Question
 from alphaswarm.rag.shelf import Filters, Shelf, day_number
 from alphaswarm.rag.store import (
     StoredDocument,
     add_columns,
+    expression_of,
     put,
     rows_after,
     rows_of,
+    rows_of_form,
     rows_with_digest,
     sizes,
     vectors_of,
@@ -159,6 +164,29 @@ class Memory:
         with self._store.read() as connection:
             return tuple(row.document for row in rows_with_digest(connection, digest, CORPORA))
 
+    def of_form(self, expression: Expr, *, universe: str) -> list[tuple[Document, float, str]]:
+        """Factors of the same form on these data: (document, cosine of the structures, in words), the nearest first.
+
+        Blind to signs, scale, shifts and the numbers in the formula. Asks the rows only, so that no index is opened.
+        """
+        mine, turned = (
+            embed_question(tree, "")[:STRUCTURE_SIZE].astype(np.float64) / BLOCK
+            for tree in (canonical(expression), canonical(call("neg", expression)))
+        )
+        with self._store.read() as connection:
+            rows = rows_of_form(connection, "alpha_factors", skeleton(expression))
+        found = []
+        for row in rows:
+            theirs = expression_of(row.document.expression)
+            if theirs is None or row.document.summary.get("universe") != universe:
+                continue
+            same = unscaled(expression) is unscaled(theirs)
+            vector = row.vector[:STRUCTURE_SIZE].astype(np.float64) / BLOCK
+            cosine = 1.0 if same else max(float(vector @ mine), float(vector @ turned), 0.0)
+            why = "the same up to sign, scale or a constant" if same else "the same form with other numbers"
+            found.append((row.document, round(min(cosine, 1.0), 6), why))
+        return sorted(found, key=lambda entry: (-entry[1], entry[0].id))
+
     def query(
         self,
         text: str,
@@ -253,6 +281,8 @@ class Memory:
         """For each key the rank of each document that it finds; the likeness of each; and which index was asked."""
         shelf = self._shelf(corpus)
         shelf.catch_up()
+        if not shelf.ids:  # nothing is remembered yet: no index need be opened for that
+            return {}, {}, "exact"
         allowed = shelf.allowed(filters)
         index = self._opened()
         ranks: dict[str, dict[str, int]] = {}

@@ -49,6 +49,7 @@ __all__ = [
     "put",
     "rows_after",
     "rows_of",
+    "rows_of_form",
     "rows_with_digest",
     "sizes",
     "text_vectors",
@@ -76,6 +77,7 @@ documents = Table(
     Column("terms", LargeBinary),  # uint32
     Index("documents_by_id", "corpus", "id", unique=True),
     Index("documents_by_digest", "digest"),
+    Index("documents_by_form", "corpus", "skeleton"),
     Index("documents_in_order", "corpus", "seq"),
     sqlite_autoincrement=True,
 )
@@ -280,6 +282,8 @@ def add_columns(store: Store) -> None:
             for name in _lacking(connection):  # unless somebody else came first
                 kind = documents.c[name].type.compile(connection.dialect)
                 connection.exec_driver_sql(f"ALTER TABLE documents ADD COLUMN {name} {kind}")
+            for index in documents.indexes:
+                index.create(connection, checkfirst=True)
 
 
 def _lacking(connection: Connection) -> list[str]:
@@ -300,6 +304,14 @@ def ids_until(connection: Connection, corpus: str, seq: int) -> list[str]:
 def rows_of(connection: Connection, corpus: str, ids: Sequence[str]) -> list[StoredDocument]:
     """The documents of `corpus` with these ids, in no particular order."""
     query = select(documents).where(documents.c.corpus == corpus, documents.c.id.in_(ids))
+    return [StoredDocument.of(row) for row in connection.execute(query).mappings()]
+
+
+def rows_of_form(connection: Connection, corpus: str, form: str) -> list[StoredDocument]:
+    """The documents of one form, in order of writing; those of earlier versions are not among them."""
+    query = (
+        select(documents).where(documents.c.corpus == corpus, documents.c.skeleton == form).order_by(documents.c.seq)
+    )
     return [StoredDocument.of(row) for row in connection.execute(query).mappings()]
 
 

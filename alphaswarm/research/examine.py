@@ -27,8 +27,9 @@ from alphaswarm.rag import Memory
 from alphaswarm.research.cautions import cautions, too_few_names
 from alphaswarm.research.daily import Daily
 from alphaswarm.research.ledger import Ledger, Note
+from alphaswarm.research.novelty import add_sketch, sketch
 from alphaswarm.research.panels import OpenPanel, Panels
-from alphaswarm.research.remembered import factor_document
+from alphaswarm.research.remembered import remember_trial
 from alphaswarm.research.runs import Runs
 from alphaswarm.research.trial import Trial, trial_key
 
@@ -94,12 +95,12 @@ class Examiner:
                 return _measured(self._ledger.trial(row, connection, known=True))
         if row is not None:
             return _measured(self._keep(key, None, note))
-        values, daily = self._measure(key, expression, text, opened, label)
-        return _measured(self._keep(key, values, note, daily))
+        values, daily, ranks = self._measure(key, expression, text, opened, label)
+        return _measured(self._keep(key, values, note, daily, (opened, ranks)))
 
     def _measure(
         self, key: str, expression: Expr, text: str, opened: OpenPanel, label: Label
-    ) -> tuple[dict[str, Any], Daily]:
+    ) -> tuple[dict[str, Any], Daily, NDArray[np.int8]]:
         factor = factor_values(expression, opened.seen)
         evidence, series = self._panels.evidence(opened, factor, label.horizon, label.fill)
         refusal = too_few_names(evidence.get("coverage"))
@@ -122,9 +123,16 @@ class Examiner:
             "reason": None if refusal is None else str(Reason.EVIDENCE_INVALID),
             "message": refusal,
         }
-        return values, Daily.of(series)
+        return values, Daily.of(series), sketch(factor, opened)
 
-    def _keep(self, key: str, values: Mapping[str, Any] | None, note: Note, daily: Daily | None = None) -> Trial:
+    def _keep(
+        self,
+        key: str,
+        values: Mapping[str, Any] | None,
+        note: Note,
+        daily: Daily | None = None,
+        ranks: tuple[OpenPanel, NDArray[np.int8]] | None = None,
+    ) -> Trial:
         """One transaction: the trial if it is new, its daily figures, the note, and what the memory says of them."""
         with self._store.write() as connection:
             added = values is not None and self._ledger.add(connection, {**values, "first_run": note.run})
@@ -136,13 +144,14 @@ class Examiner:
                 raise StoreError(f"trial {key[:12]} is not in the ledger, though it was just kept")
             if row["status"] == "evaluated" and added and daily is not None:
                 self._ledger.add_daily(connection, key, daily)
+            if row["status"] == "evaluated" and added and ranks is not None:
+                add_sketch(connection, key, *ranks)
             if row["status"] == "evaluated" and (added or said):
                 self._remember(connection, row)
             return self._ledger.trial(row, connection, known=not added, run=note.run)
 
     def _remember(self, connection: Connection, row: Any) -> None:
-        everything = self._ledger.trial(row, connection, known=True)
-        self._memory.remember(factor_document(everything), connection)
+        remember_trial(self._memory, connection, self._ledger.trial(row, connection, known=True))
 
     def _keep_invalid(
         self,

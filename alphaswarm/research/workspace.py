@@ -32,8 +32,10 @@ from alphaswarm.research.judge import Judge
 from alphaswarm.research.lease import Holder
 from alphaswarm.research.ledger import Ledger, Note, Order
 from alphaswarm.research.lineage import lineage_of
+from alphaswarm.research.novelty import Nearest, Novelty
 from alphaswarm.research.panels import Panels
 from alphaswarm.research.pool import Pool, PoolState
+from alphaswarm.research.remembered import judged_trials, remember_trial
 from alphaswarm.research.runs import Run, Runs
 from alphaswarm.research.summary import JUDGED, summarise, worth_judging
 from alphaswarm.research.tables import add_columns, insert_once, settings
@@ -82,6 +84,7 @@ class Workspace:
             store, clock, self._panels, self._examiner, self._pool, self.memory, unsealed=unsealed
         )
         self._judge = Judge(store, clock, self._panels, self._ledger, self._pool, directory=path, unsealed=unsealed)
+        self._novelty = Novelty(store, self._panels, self._ledger, self.memory)
 
     @classmethod
     def open(
@@ -289,6 +292,33 @@ class Workspace:
         factor = factor_values(expression, whole)
         return target_weights(factor, whole, as_of, tranches=Label(horizon, "close_t1").horizon, provenance=provenance)
 
+    # Memory
+
+    def nearest(
+        self, text: str, *, panel: str, horizon: int | None = None, fill: str = "close_t1", dialect: str = "native"
+    ) -> Nearest | None:
+        """The stored trial on the same data that an expression behaves most like, else one of its form; see `Novelty`.
+
+        Nothing is counted, and nothing that the expression earned is told.
+
+        Raises:
+            ExpressionError, FieldNotFound: not an expression of this panel.
+        """
+        opened = self._panels.open(panel)
+        label = Label(horizon or 5, cast("Fill", fill))
+        return self._novelty.nearest(checked(text, opened.panel, dialect), opened, horizon=horizon, fill=label.fill)
+
+    def reindex(self) -> dict[str, Any]:
+        """Tell the memory every verdict again, then make its vectors and index anew; what its `stats` then says.
+
+        Raises:
+            StoreBusy: another process has the index open.
+        """
+        with self.store.read() as connection:
+            judged = judged_trials(connection)
+        self._remember_verdicts(judged)
+        return self.memory.reindex()
+
     # Verdicts
 
     def submit(
@@ -312,6 +342,7 @@ class Workspace:
         trial = self.evaluate(text, panel=panel, horizon=horizon, fill=fill, source=source, dialect=dialect)
         cutoff = None if trial.first_run is None else self._runs.get(trial.first_run).config.get("cutoff")
         (verdict,) = self._judge.judge(self._panels.open(panel), [trial], cutoff=cutoff)
+        self._remember_verdicts([trial.id])
         return verdict
 
     def verdict(self, identifier: str) -> Verdict | None:
@@ -523,7 +554,16 @@ class Workspace:
         opened = self._panels.open(run.panel)
         here = [trial for trial in measured if trial.panel_digest == opened.panel.digest]
         cutoff = run.config.get("cutoff")
-        self._judge.judge(opened, worth_judging(here, n_trials), run=run.id, n_trials=n_trials, cutoff=cutoff)
+        judged = self._judge.judge(opened, worth_judging(here, n_trials), run=run.id, n_trials=n_trials, cutoff=cutoff)
+        self._remember_verdicts([verdict.trial for verdict in judged])
+
+    def _remember_verdicts(self, identifiers: Sequence[str]) -> None:
+        """Tell the memory what was decided; what a crash left untold, `reindex` tells."""
+        found = [self.trial(identifier) for identifier in identifiers]
+        with self.store.write() as connection:
+            for trial in found:
+                if trial.status == "evaluated":
+                    remember_trial(self.memory, connection, trial)
 
 
 def _has_content(path: Path) -> bool:

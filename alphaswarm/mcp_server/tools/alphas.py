@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from mcp.server.mcpserver import Context
 from pydantic import AfterValidator, BaseModel, Field
 
-from alphaswarm.core.errors import ExpressionError, FieldNotFound, ProgramError
+from alphaswarm.core.errors import EvidenceInvalid, ExpressionError, FieldNotFound, ProgramError
 from alphaswarm.mcp_server.desk import Desk
 from alphaswarm.mcp_server.paging import MAX_ANSWER, cut, size
 from alphaswarm.mcp_server.tools.base import NUMBER, tool
 from alphaswarm.mcp_server.tools.catalog import PanelName, known_panel
+from alphaswarm.rag.answer import answer as words_of
 from alphaswarm.research.compare import MOST_COMPARED, Comparison
 from alphaswarm.research.pool import PoolState
 from alphaswarm.research.trial import Trial
@@ -51,6 +52,9 @@ Corpus = Literal["alpha_factors", "backtest_summaries", "rl_trajectory_summaries
 Plain = Annotated[str, AfterValidator(_no_control)]
 
 MAX_TEXT = 500
+# Results that are told in words too, and the bytes kept free for that; all of them are in `results`.
+MAX_TOLD = 3
+TOLD_ROOM = 2_500
 
 
 class Validation(BaseModel):
@@ -70,6 +74,7 @@ class Validation(BaseModel):
     hint: str | None
     warnings: list[str] = Field(description="sound but doubtful, e.g. a price added to a volume")
     notes: list[str] = Field(description="choices made when another dialect was read")
+    nearest: dict[str, Any] | None = None  # see `Nearest`
 
 
 class Found(BaseModel):
@@ -85,6 +90,8 @@ class Found(BaseModel):
     why: str
     verdict: str
     as_of: str | None
+    link: str = ""
+    trust: str = ""
 
 
 class SearchAnswer(BaseModel):
@@ -94,6 +101,7 @@ class SearchAnswer(BaseModel):
     index: str
     results: list[Found]
     note: str
+    answer: str = Field(default="", description="the results in words")
 
 
 class Gate(BaseModel):
@@ -134,14 +142,32 @@ class Judged(BaseModel):
 
 @tool(
     "data.alphas.validate",
-    "Check a formula against the language and a panel's fields without measuring it. Costs no trial.",
+    "Check a formula against the language and a panel's fields without measuring it. Costs no trial. On a named panel: "
+    "nearest, the trial it behaves like.",
     read_only=True,
 )
 async def validate(
-    desk: Desk, context: Context, expression: Expression, panel: PanelName = None, dialect: Dialect = "native"
+    desk: Desk,
+    context: Context,
+    expression: Expression,
+    panel: PanelName = None,
+    dialect: Dialect = "native",
+    horizon: Annotated[int | None, Field(ge=1, le=252), NUMBER] = None,
+    novelty: bool = True,
 ) -> Validation:
     """Say whether the text is a valid expression on the panel."""
-    return await desk.run(lambda workspace: _validation(workspace, expression, panel, dialect), context, lane="read")
+
+    def work(workspace: Workspace) -> Validation:
+        answer = _validation(workspace, expression, panel, dialect)
+        if panel is None or not novelty or not answer.valid:
+            return answer
+        try:
+            nearest = workspace.nearest(answer.expression, panel=panel, horizon=horizon)
+        except EvidenceInvalid:  # the panel has no rows to compare on
+            return answer
+        return answer.model_copy(update={"nearest": None if nearest is None else nearest.model_dump()})
+
+    return await desk.run(work, context, lane="read")
 
 
 @tool(
@@ -199,16 +225,22 @@ async def search(
     as_of: Annotated[
         str | None, Field(description="only what was known on this date, YYYY-MM-DD", pattern=r"^\d{4}-\d{2}-\d{2}$")
     ] = None,
+    panel: Annotated[Plain | None, Field(max_length=200)] = None,
+    horizon: Annotated[int | None, Field(ge=1, le=252), NUMBER] = None,
+    verdict: Annotated[Plain | None, Field(description="status, e.g. confirmed, not judged", max_length=20)] = None,
 ) -> SearchAnswer:
     """The nearest documents, best first."""
 
     def work(workspace: Workspace) -> SearchAnswer:
-        answer = workspace.memory.query(text, corpus=corpus, k=k, as_of=as_of)
+        answer = workspace.memory.query(
+            text, corpus=corpus, k=k, as_of=as_of, panel=panel, horizon=horizon, verdict=verdict
+        )
         results = [_found(result) for result in answer.results]
-        shown, _ = cut(results, k, 0)
+        shown, _ = cut(results, k, 0, MAX_ANSWER - TOLD_ROOM)
         left = len(results) - len(shown)
         note = f"{left} more did not fit; ask with a narrower text or a smaller k" if left else ""
-        return SearchAnswer(embedder=answer.embedder, index=answer.index, results=shown, note=note)
+        words = words_of(text, corpus, answer.results[: min(len(shown), MAX_TOLD)])
+        return SearchAnswer(embedder=answer.embedder, index=answer.index, results=shown, note=note, answer=words)
 
     return await desk.run(work, context, lane="read")
 
@@ -317,6 +349,8 @@ def _found(result: Result) -> Found:
         why=result.why,
         verdict=result.verdict,
         as_of=result.as_of,
+        link=result.link,
+        trust=result.trust,
     )
 
 
