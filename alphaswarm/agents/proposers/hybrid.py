@@ -10,14 +10,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from alphaswarm.agents.proposers.bandit import thompson
 from alphaswarm.agents.proposers.base import PROPOSERS, Proposal, ProposalRequest, Proposer
 from alphaswarm.agents.proposers.refine import refine
 from alphaswarm.agents.proposers.search import SearchProposer
+from alphaswarm.agents.reviewer import Review, Reviewer
 from alphaswarm.agents.state import strength
 from alphaswarm.core.runtime import make_rng
+
+if TYPE_CHECKING:
+    from alphaswarm.agents.critic import Critique
 
 __all__ = ["ARMS", "HybridProposer", "gains"]
 
@@ -49,9 +53,10 @@ class HybridProposer:
         return f"{self._model.notice}; with a seeded genetic search, by what each brings"
 
     @property
-    def reviewer(self) -> Any:
-        """Who reads candidates after the fixed rules, as the model has it; None for nobody."""
-        return getattr(self._model, "reviewer", None)
+    def reviewer(self) -> Reviewer | None:
+        """Who reads the model's own candidates after the fixed rules; None for nobody."""
+        reader: Reviewer | None = getattr(self._model, "reviewer", None)
+        return reader and _ModelsOnly(reader)
 
     async def start(self) -> None:
         """Probe the endpoint."""
@@ -77,6 +82,19 @@ class HybridProposer:
         if arm == SEARCH:
             return await self._search.propose(request)
         return refine(request, min(request.count, REFINED))
+
+
+class _ModelsOnly:
+    """Passes by what the search made: it reads no advice, and each reading is a call."""
+
+    def __init__(self, reader: Reviewer) -> None:
+        self._reader = reader
+
+    async def review(self, candidate: Mapping[str, Any], critique: Critique, spent: Mapping[str, float]) -> Review:
+        """As the model's reviewer does, or nothing."""
+        if candidate.get("source") != MODEL:
+            return Review("", "")
+        return await self._reader.review(candidate, critique, spent)
 
 
 def gains(request: ProposalRequest) -> dict[str, list[float]]:

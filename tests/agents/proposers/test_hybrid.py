@@ -12,8 +12,10 @@ import numpy as np
 import pytest
 
 from alphaswarm.agents import Proposal, ProposalRequest, make_proposer
+from alphaswarm.agents.critic import Critique
 from alphaswarm.agents.proposers.hybrid import ARMS, HybridProposer, gains
 from alphaswarm.agents.proposers.search import SearchProposer
+from alphaswarm.agents.reviewer import Review
 from alphaswarm.core import ProviderError
 from alphaswarm.core.runtime import make_rng
 from alphaswarm.dsl import parse, random_expr
@@ -146,6 +148,26 @@ def test_what_descends_from_the_model_says_so() -> None:
         for made in asyncio.run(hybrid.propose(request(round_, history))):
             if made.source != "llm":
                 assert made.source.startswith("llm:") == bool(models & set(made.parents))
+
+
+class Reader:
+    """Stands for the model's reviewer."""
+
+    async def review(self, candidate: Any, critique: Critique, spent: Any) -> Review:
+        return Review("doubtful", "less of it", {"calls": 1})
+
+
+def test_only_the_models_own_candidates_are_reviewed() -> None:
+    model = Model(drawn)
+    assert HybridProposer(model, SearchProposer()).reviewer is None
+    model.reviewer = Reader()  # type: ignore[attr-defined]
+    reviewer = HybridProposer(model, SearchProposer()).reviewer
+    assert reviewer is not None
+    said = {
+        source: asyncio.run(reviewer.review({"source": source}, Critique("", ""), {})).text
+        for source in ("llm", "llm:search:mutate", "refine", "known:reversal_5")
+    }
+    assert said == {"llm": "doubtful", "llm:search:mutate": "", "refine": "", "known:reversal_5": ""}
 
 
 def test_an_arm_without_anything_to_offer_is_passed_over() -> None:
