@@ -274,7 +274,7 @@ class LlmClient:
     ) -> LlmReply:
         request = {
             "model": self.model,
-            "messages": [{name: self._scrub(text) for name, text in message.items()} for message in messages],
+            "messages": [{name: self.scrub(text) for name, text in message.items()} for message in messages],
             "temperature": temperature,
             "seed": seed,
             "max_tokens": tokens,
@@ -296,7 +296,7 @@ class LlmClient:
             self._keep(key, {"request": request, "lost": lost, **limit})
             raise
         took = {"calls": 1, "seconds": round(self._clock.monotonic() - began, 3)}
-        reply = LlmReply(self._scrub(text), finish, add_spent(add_spent(used, lost), took))
+        reply = LlmReply(self.scrub(text), finish, add_spent(add_spent(used, lost), took))
         self._keep(
             key, {"request": request, "reply": {"text": reply.text, "finish": finish, "spent": dict(reply.spent)}}
         )
@@ -326,7 +326,7 @@ class LlmClient:
                         text, finish, counts = _read(await self._send(request, timeout), request)
                         return text, finish, self._cost(*counts)
                     except _Retry as retry:
-                        fault = self._scrub(str(retry))
+                        fault = self.scrub(str(retry))
                         wait = retry.after if retry.after is not None else wait
                         if retry.lost:
                             lost.update(add_spent(lost, most))
@@ -387,7 +387,7 @@ class LlmClient:
             except (openai.AuthenticationError, openai.PermissionDeniedError) as error:
                 raise ProviderError(f"{self._where()} refused the key (status {error.status_code})") from None
             except openai.APIStatusError as error:
-                said = self._scrub(error.message)[:300]
+                said = self.scrub(error.message)[:300]
                 if error.status_code >= 500 or error.status_code in {408, 409}:
                     after = _retry_after(error.response.headers)
                     raise _Retry(f"status {error.status_code}: {said}", after) from None
@@ -396,14 +396,14 @@ class LlmClient:
             except (openai.APITimeoutError, TimeoutError):
                 raise _Retry(f"no answer within {timeout:g} s", lost=True) from None
             except openai.APIConnectionError as error:
-                said = self._scrub(repr(error.__cause__ or error))[:200]
+                said = self.scrub(repr(error.__cause__ or error))[:200]
                 raise _Retry(f"no connection: {said}", lost=not _never_sent(error)) from None
             except (
                 openai.APIError,
                 ValueError,
                 RecursionError,
             ) as error:  # no JSON, or not its shape
-                raise _Retry(f"unreadable answer: {self._scrub(str(error))[:200]}", lost=True) from None
+                raise _Retry(f"unreadable answer: {self.scrub(str(error))[:200]}", lost=True) from None
 
     def _adapted(self, request: Mapping[str, Any]) -> dict[str, Any]:
         sent = dict(request)
@@ -450,7 +450,7 @@ class LlmClient:
             async with asyncio.timeout(self._start_timeout()):
                 models = [model.id async for model in self._connected().models.list()]
         except (openai.OpenAIError, ValueError, TypeError, AttributeError, RecursionError, TimeoutError) as error:
-            said = self._scrub(str(error) or repr(error))[:300]
+            said = self.scrub(str(error) or repr(error))[:300]
             raise ProviderError(f"{self._where()} can't be asked for its models: {said}") from None
         if len(models) != 1:
             listed = ", ".join(sorted(models)[:20]) or "none"
@@ -460,7 +460,7 @@ class LlmClient:
     def _keep(self, name: str, value: Mapping[str, Any]) -> None:
         if self._cache is not None:
             text = json.dumps(value, ensure_ascii=True, indent=1, sort_keys=True)
-            atomic_write(self._cache / f"{name}.json", self._scrub(text).encode())
+            atomic_write(self._cache / f"{name}.json", self.scrub(text).encode())
 
     def _kept(self, name: str) -> dict[str, Any]:
         """What was kept under `name`; empty when it is absent or damaged, and is then asked for again."""
@@ -486,7 +486,8 @@ class LlmClient:
         parts = urlsplit(self.config.base_url or OPENAI_URL)
         return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"  # no user, no query
 
-    def _scrub(self, text: str) -> str:
+    def scrub(self, text: str) -> str:
+        """The text without the key, should it be in there."""
         key = self.config.api_key or ""
         return text.replace(key, "***") if len(key) >= SHORTEST_SECRET else text
 

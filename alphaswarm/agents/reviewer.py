@@ -95,5 +95,5 @@ class LlmReviewer:
             spent=spent,
         )
         found = (first_object(reply.text, "advice") if reply.finish == "stop" else None) or {}
-        text, advice = (plain(found.get(name), MAX_WORDS) for name in ("critique", "advice"))
+        text, advice = (self._client.scrub(plain(found.get(name), MAX_WORDS)) for name in ("critique", "advice"))
         return Review(text, advice, reply.spent)

@@ -165,6 +165,19 @@ def test_a_model_that_stays_wrong_spends_the_budget(
     case.check(model, json.dumps(result))
 
 
+def test_a_key_in_escapes_is_taken_out(study: Any, scripted: Any, caplog: pytest.LogCaptureFixture) -> None:
+    """An endpoint that sends the key back, so that it can be read only after the JSON is."""
+    case = Case(study, scripted, caplog, budget=1)
+    hidden = "".join(f"\\u{ord(sign):04x}" for sign in scripted.key)
+    model = scripted(
+        scripted.say(f'{{"hypothesis": "{hidden}", "expression": "-returns"}}'),
+        reviewing=scripted.say(f'{{"critique": "{hidden}", "advice": "{hidden}"}}'),
+    )
+    result = case.go(model)
+    assert result["candidates"][0]["hypothesis"] == "***"
+    case.check(model, json.dumps(result))
+
+
 def test_endless_repair_bait_ends(study: Any, scripted: Any, caplog: pytest.LogCaptureFixture) -> None:
     """Each reply is another near miss."""
     case = Case(study, scripted, caplog, budget=3)

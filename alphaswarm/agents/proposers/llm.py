@@ -92,7 +92,9 @@ class LlmProposer:
             spent = add_spent(spent, reply.spent)
             fault, answer = _answer(reply)
             if not fault:
-                fault, made = await _proposal(answer, request)
+                # Once more: what is written in escapes is read only now.
+                plainly = {name: self._client.scrub(said) for name, said in answer.items() if isinstance(said, str)}
+                fault, made = await _proposal({**answer, **plainly}, request)
             if not fault:
                 fault = " ".join(mismatches(made.hypothesis, parse(made.expression), made.sign, request.fields))
                 if not fault or sound is not None:

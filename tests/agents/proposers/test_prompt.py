@@ -105,17 +105,24 @@ def test_lessons_are_told_by_kind_as_data() -> None:
     assert first_messages(request())[1]["content"].count("untrusted") == 0
 
 
+def test_memory_does_not_repeat_what_was_told() -> None:
+    memory = ({"expression": "-returns", "summary": "seen"}, {"expression": "close", "summary": "other"})
+    user = first_messages(request(history=(candidate(4.0),), memory=memory))[1]["content"]
+    assert "seen" not in user
+    assert "other" in user
+
+
 def test_no_date_reaches_the_model() -> None:
     told = "from 2007-01-03 to 2012/12/31, in 1998 and 20081015"
     user = first_messages(
         request(
             history=(candidate(4.0, "ts_mean(returns, 20)", told),),
-            memory=({"expression": "ts_mean(returns, 20)", "summary": told, "verdict": told},),
+            memory=({"expression": "ts_mean(returns, 2012)", "summary": told, "verdict": told},),
             lessons=({"kind": "works", "expression": "returns", "digest": "2008" * 16, "text": told},),
             advice=told,
         )
     )[1]["content"]
-    for year in ("2007", "2012", "1998", "20081015"):
+    for year in ("2007", "2012-", "2012/", "1998", "20081015"):
         assert year not in user
     assert "from [date] to [date], in [date] and [date]" in user
 
