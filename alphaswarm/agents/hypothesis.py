@@ -39,7 +39,7 @@ _EXCUSED = re.compile(
 )
 
 _REVERSAL = re.compile(
-    r"(?<!volume )\b(?:revers(?:als?|es|ing)|mean[- ]rever\w+|contrarian)\b"
+    r"(?<!volume )\b(?:revers(?:als?|es?|ing)|rever(?:ts?|ting|sion)|contrarian)\b"
     r"|\blosers?\b[^.;]{0,40}\b(?:rebound|recover|bounce|outperform|earn more|do better)"
     r"|\bwinners?\b[^.;]{0,40}\b(?:underperform|fall|earn less|do worse)"
 )

@@ -44,6 +44,25 @@ def said_of(text: str, expression: str, sign: int = 1) -> tuple[str, ...]:
         ("Reversal", "ts_corr(returns, volume, 10)", 1),  # no sure slope: nothing is said
         ("Reversal or momentum, who knows", "returns", 1),
         ("", "returns", 1),
+        # As models write them.
+        (
+            "Stocks that fell sharply on high volume tend to bounce back as liquidity providers are compensated; "
+            "short-term reversal is stronger when volume is elevated.",
+            "-ts_sum(returns, 5) * cs_rank(volume / ts_mean(volume, 20))",
+            1,
+        ),
+        ("Closing near the high of the day signals buying pressure; momentum", "(close - low) / (high - low)", 1),
+        (
+            "High volatility is overpriced by those who seek lotteries and such stocks earn less.",
+            "ts_std(returns, 20)",
+            -1,
+        ),
+        ("Volume surges without a change of price predict higher returns.", "ts_zscore(volume, 20) - abs(returns)", 1),
+        ("Stocks whose price moves a lot per dollar volume carry a premium.", "abs(returns) / dollar_volume", 1),
+        ("When close and volume go together, subsequent returns are low.", "ts_corr(close, volume, 10)", -1),
+        ("A gap up from the previous close to the open reverts.", "open / delay(close, 1) - 1", -1),
+        ("A rally on declining volume has weak momentum and will reverse.", "ts_sum(returns, 20) / volume", -1),
+        ("Stocks with high recent maximum daily returns underperform.", "ts_max(returns, 20)", -1),
     ],
 )
 def test_what_agrees_is_left_alone(text: str, expression: str, sign: int) -> None:
