@@ -22,8 +22,11 @@ def _isolated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         "ALPHASWARM_LLM_MAX_MONEY",
         "ALPHASWARM_LLM_REPLAY",
         "ALPHASWARM_DB",
+        "ALPHASWARM_CHROMA_URL",
     ):
         monkeypatch.delenv(name, raising=False)
+    # what every installation has, whether or not the extra `embed` is there
+    monkeypatch.setenv("ALPHASWARM_EMBEDDER", "words")
     if "PYTEST_NET" not in os.environ:
         monkeypatch.setenv("ALPHASWARM_HOME", str(tmp_path / "home"))
     monkeypatch.chdir(tmp_path)

@@ -13,7 +13,6 @@ from alphaswarm.cli.output import (
     expression_settings,
     open_workspace,
     print_json,
-    print_table,
     progress_console,
 )
 
@@ -30,25 +29,42 @@ def query(
     ] = "alpha_factors",
     k: Annotated[int, typer.Option("--k", min=1, max=100, help="At most so many.")] = 5,
     as_of: Annotated[str | None, typer.Option("--as-of", help="Only what could be known by this market date.")] = None,
+    panel: Annotated[str | None, typer.Option("--panel", help="Only of this panel.")] = None,
+    universe: Annotated[
+        str | None, typer.Option("--universe", help="Only on these data, whatever the panel's name.")
+    ] = None,
+    horizon: Annotated[int | None, typer.Option("--horizon", min=1, help="Only of this horizon.")] = None,
+    verdict: Annotated[
+        str | None, typer.Option("--verdict", help="Only of this status, such as confirmed, rejected or 'not judged'.")
+    ] = None,
     workspace: WorkspaceOption = default_workspace,
     as_json: JsonOption = False,
 ) -> None:
-    """The nearest things in memory."""
+    """The nearest things in memory, in words; what others wrote stands in quotes."""
     with open_workspace(workspace) as project:
-        answer = project.memory.query(text, corpus=corpus, k=k, as_of=as_of)
+        answer = project.memory.query(
+            text,
+            corpus=corpus,
+            k=k,
+            as_of=as_of,
+            panel=panel,
+            universe=universe,
+            horizon=horizon,
+            verdict=verdict,
+        )
     if as_json:
         print_json(answer.to_dict())
         return
-    rows = [(f"{hit.score:.3f}", hit.expression, hit.verdict, str(hit.as_of), hit.why) for hit in answer.results]
-    print_table(("score", "expression", "verdict", "as of", "why"), rows, right=("score",))
-    print(f"\nembedder {answer.embedder}, index {answer.index}")
+    print(answer.answer)
+    notice = f" ({answer.notice})" if answer.notice else ""
+    print(f"\nembedder {answer.embedder}, index {answer.index}{notice}")
 
 
 @app.command()
 def reindex(workspace: WorkspaceOption = default_workspace, as_json: JsonOption = False) -> None:
-    """Build the vector index anew from the rows in SQL."""
+    """Make the vectors and the index anew from the rows in SQL."""
     with open_workspace(workspace) as project, progress_console().status("indexing"):
-        body = project.memory.reindex()
+        body = project.reindex()
     if as_json:
         print_json(body)
     else:

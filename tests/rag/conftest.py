@@ -44,13 +44,6 @@ def document() -> Callable[..., Document]:
     return make
 
 
-@pytest.fixture(autouse=True)
-def _without_a_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The embedder that every installation has, on no server."""
-    monkeypatch.setenv("ALPHASWARM_EMBEDDER", "words")
-    monkeypatch.delenv("ALPHASWARM_CHROMA_URL", raising=False)
-
-
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
     """An empty store."""
