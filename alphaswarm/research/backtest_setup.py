@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass
+from inspect import Parameter
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
@@ -24,6 +26,7 @@ __all__ = [
     "cost_of",
     "described",
     "engine_for",
+    "fit_baseline",
     "label_fill",
     "read_spec",
     "request_for",
@@ -112,6 +115,7 @@ class BacktestRequest:
         horizon: rows that a factor's label spans and, if the rule doesn't say otherwise, its weights are held.
         rule: from a factor to weights.
         factor: the expression that a baseline ranks by, where it needs one.
+        settings: of a baseline, such as the rows of its volatility; its own defaults where they are not given.
     """
 
     kind: Kind
@@ -121,6 +125,7 @@ class BacktestRequest:
     horizon: int = DEFAULT_HORIZON
     rule: WeightRule = WeightRule()
     factor: str | None = None
+    settings: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
 
 
 def engine_for(
@@ -249,7 +254,8 @@ def read_spec(path: Path, panel: str | None = None) -> BacktestRequest:
     """What a YAML file asks for.
 
     It names one of `expression`, `pool: true`, `weights_file` (beside the spec) and `baseline`, and may say `panel`,
-    `horizon`, `weights` (`rule`, `quantiles`, `long_short`, `staggered`), `factor` (of a baseline) and `engine`: a
+    `horizon`, `weights` (`rule`, `quantiles`, `long_short`, `staggered`), `factor` and `settings` (of a baseline) and
+    `engine`: a
     name, or ``{class, module_path, kwargs}`` of an engine inside this package, whose `costs` are a number of basis
     points or such a component.
 
@@ -261,7 +267,7 @@ def read_spec(path: Path, panel: str | None = None) -> BacktestRequest:
         SpecInvalid: malformed, an unknown key, or code that is not allowed.
     """
     spec = load_spec(path)
-    _known_keys("a backtest", spec, {*KINDS, "panel", "horizon", "weights", "factor", "engine"})
+    _known_keys("a backtest", spec, {*KINDS, "panel", "horizon", "weights", "factor", "settings", "engine"})
     named = [key for key in KINDS if key in spec]
     if len(named) != 1:
         raise SpecInvalid(f"a backtest needs one of {', '.join(KINDS)}, got {' and '.join(named) or 'none'}")
@@ -284,6 +290,7 @@ def read_spec(path: Path, panel: str | None = None) -> BacktestRequest:
         horizon=horizon,
         rule=_made(WeightRule, _mapping("weights", spec.get("weights", {}))),
         factor=None if spec.get("factor") is None else _text("factor", spec["factor"]),
+        settings=_mapping("settings", spec.get("settings", {})),
     )
 
 
@@ -333,16 +340,32 @@ def _made(kind: type, settings: Mapping[str, Any]) -> Any:
     known = {one.name: one for one in fields(kind)}
     _known_keys(kind.__name__, settings, set(known))
     for name, value in settings.items():
-        default = known[name].default
-        numeric = isinstance(default, int | float) and not isinstance(default, bool)
-        if isinstance(default, bool) is not isinstance(value, bool) or (numeric and not isinstance(value, int | float)):
-            raise SpecInvalid(f"{name} of {kind.__name__} can't be {value!r}")
+        _like(f"{name} of {kind.__name__}", value, known[name].default)
     try:
         return kind(**settings)
     except (TypeError, ValueError) as error:
         if isinstance(error, AlphaSwarmError):
             raise
         raise SpecInvalid(f"{kind.__name__} can't be made of {dict(settings)}: {error}") from None
+
+
+def fit_baseline(request: BacktestRequest, takes: Mapping[str, Parameter]) -> None:
+    """See that a baseline, a function of these parameters, can be made with the settings that are asked for.
+
+    Raises:
+        SpecInvalid: it takes no such setting, or none of that kind.
+    """
+    valid = {name: one.default for name, one in takes.items() if name not in ("panel", "factor")}
+    _known_keys(f"settings of {request.text}", request.settings, set(valid))
+    for name, value in request.settings.items():
+        _like(f"{name} of {request.text}", value, valid[name])
+
+
+def _like(what: str, value: Any, default: Any) -> None:
+    """A setting is of the kind of its default: a number for a number."""
+    numeric = isinstance(default, int | float) and not isinstance(default, bool)
+    if isinstance(default, bool) is not isinstance(value, bool) or (numeric and not isinstance(value, int | float)):
+        raise SpecInvalid(f"{what} can't be {value!r}")
 
 
 def _mapping(what: str, value: Any) -> Mapping[str, Any]:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from alphaswarm.core import Clock, EvidenceInvalid, Panel, SpecInvalid, Store, TargetWeights, content_key
 from alphaswarm.core.weights import decisions_digest
 from alphaswarm.rag import Memory
-from alphaswarm.research.backtest_setup import BacktestRequest, cost_of, described, label_fill, spoken
+from alphaswarm.research.backtest_setup import BacktestRequest, cost_of, described, fit_baseline, label_fill, spoken
 from alphaswarm.research.backtests import BacktestRecord, Backtests, Position
 from alphaswarm.research.cautions import cautions
 from alphaswarm.research.examine import Examiner, Label, checked, factor_values, kept_text
@@ -148,16 +148,19 @@ class Backtester:
         from alphaswarm.backtest.baselines import BASELINES
 
         make = BASELINES[request.text]
-        ranks = "factor" in signature(make).parameters
+        takes = signature(make).parameters
+        ranks = "factor" in takes
+        fit_baseline(request, takes)
         if ranks is (request.factor is None):
             needs = "needs the expression that it ranks by" if ranks else f"takes no expression, got {request.factor}"
             raise SpecInvalid(f"baseline {request.text!r} {needs}")
+        identity = {"baseline": request.text, **({"settings": dict(request.settings)} if request.settings else {})}
         if request.factor is None:
             return _Held(
                 name=f"baseline {request.text}",
                 digest="",
-                weights=lambda: _known_before(make(opened.seen), self._rows(opened).start),
-                identity={"baseline": request.text},
+                weights=lambda: _known_before(make(opened.seen, **request.settings), self._rows(opened).start),
+                identity=identity,
                 provenance={"panel": opened.panel.digest, "baseline": request.text},
                 warnings=self._cautions(opened),
             )
@@ -167,9 +170,9 @@ class Backtester:
             name=f"baseline {request.text} of {ranked.expression}",
             digest=ranked.digest,
             weights=lambda: _known_before(
-                make(opened.seen, factor_values(expression, opened.seen)), self._rows(opened).start
+                make(opened.seen, factor_values(expression, opened.seen), **request.settings), self._rows(opened).start
             ),
-            identity={"baseline": request.text, **ranked.identity},
+            identity={**identity, **ranked.identity},
             provenance={**ranked.provenance, "baseline": request.text},
             expression=ranked.expression,
             trial=ranked.trial,

@@ -75,6 +75,8 @@ def test_a_spec_can_be_short(tmp_path: Path) -> None:
     assert (beside.text, beside.panel) == (str(tmp_path / "w.csv"), "other")
     ranked = spec(tmp_path, "{baseline: quantile_long_short, factor: close}", panel="small")
     assert ranked.factor == "close"
+    calm = spec(tmp_path, "{baseline: inverse_volatility, settings: {rows: 120}}", panel="small")
+    assert calm.settings == {"rows": 120}
 
 
 @pytest.mark.parametrize(

@@ -91,6 +91,21 @@ def test_a_quantile_baseline_needs_its_expression_and_counts_it(workspace: Works
         ask(workspace, "baseline", "equal")
 
 
+def test_a_baseline_takes_settings_of_its_own(workspace: Workspace) -> None:
+    usual, longer = ask(workspace, "baseline", "inverse_volatility"), {"rows": 40}
+    record = ask(workspace, "baseline", "inverse_volatility", settings=longer)
+    assert record.id != usual.id
+    weights = BASELINES["inverse_volatility"](workspace.seen("small"), **longer)
+    assert record.equity == VectorEngine().run(workspace.seen("small"), weights).equity.tolist()
+    thirds = ask(workspace, "baseline", "quantile_long_short", factor=REVERSAL, settings={"n": 3})
+    assert thirds.id != ask(workspace, "baseline", "quantile_long_short", factor=REVERSAL).id
+    for wrong in ({"row": 40}, {"rows": "forty"}, {"rows": True}, {"rows": 1}):
+        with pytest.raises(SpecInvalid, match="rows"):
+            ask(workspace, "baseline", "inverse_volatility", settings=wrong)
+    with pytest.raises(SpecInvalid, match="settings of equal_weight takes"):
+        ask(workspace, "baseline", "equal_weight", settings=longer)
+
+
 def test_buy_and_hold_decides_once(workspace: Workspace) -> None:
     record = ask(workspace, "baseline", "buy_and_hold")
     assert record.decisions == 1

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from alphaswarm.backtest import VectorEngine, rank_weights
 from alphaswarm.core import EvidenceInvalid, Panel
 from alphaswarm.data import Catalog, synthetic_market
 from alphaswarm.dsl import evaluate
@@ -15,6 +16,7 @@ from alphaswarm.evaluation.gates import book_figures
 from alphaswarm.evaluation.multiple import confirmation_hurdle
 from alphaswarm.evaluation.pool import blend, combine
 from alphaswarm.research import Workspace
+from alphaswarm.research.backtest_setup import BacktestRequest
 
 Open = Callable[..., Workspace]
 
@@ -83,6 +85,23 @@ def test_self_correlation_is_to_members_only(project: Workspace) -> None:
     assert not twin.tradable
     other = project.submit(WEAK, panel="market", horizon=1)
     assert other.gate("self_correlation").value < 0.3
+
+
+def test_a_backtest_of_the_pool_holds_its_combination(project: Workspace) -> None:
+    held = BacktestRequest("pool", "", "market", VectorEngine(), horizon=1)
+    add(project, TRUTH)
+    alone = project.run_backtest(held)
+    assert alone.equity == pytest.approx(project.backtest(TRUTH, panel="market", horizon=1).equity, rel=1e-12)
+    state = add(project, WEAK)
+    both = project.run_backtest(held)
+    assert both.id != alone.id
+    seen = project.seen("market")
+    shares = [member.weight for member in state.members]
+    mixed = blend([evaluate(member.expression, seen) for member in state.members], [1, 1], shares)
+    weights = rank_weights(mixed)
+    weights[: project.windows("market").search.rows(seen.dates).start] = 0.0
+    expected = VectorEngine().run(seen, weights).equity
+    assert both.equity == pytest.approx(expected[-len(both.equity) :], rel=1e-12)
 
 
 def test_the_vault_is_read_once_for_each_content(project: Workspace, open_workspace: Open, home: Path) -> None:
