@@ -246,7 +246,8 @@ def _comparison(bodies: Sequence[dict[str, Any]]) -> dict[str, Any]:
     tried = [{one["digest"] for one in body["candidates"]} for body in bodies]
     asked = ("panel", "panel_digest", "horizon", "fill")
     unlike = [name for name in asked if len({body[name] for body in bodies}) > 1]
-    warnings = [f"their {' and '.join(unlike)} differ: figures are not of the same question"] if unlike else []
+    differ = "differs" if len(unlike) == 1 else "differ"
+    warnings = [f"their {' and '.join(unlike)} {differ}: figures are not of the same question"] if unlike else []
     curves = [_curve(body) for body in bodies]
     equal = min(map(len, curves))
     shown = [

@@ -100,10 +100,14 @@ class Story:
         for name in SPENT:
             spent, limit = self.spent.get(name, 0), self.limits.get(name)
             if limit is not None:
-                parts.append(f"{spent:,.6g}/{limit:,.6g} {'model seconds' if name == 'seconds' else name}")
+                parts.append(f"{_amount(spent)}/{_amount(limit)} {'model seconds' if name == 'seconds' else name}")
             elif spent:
-                parts.append(f"{spent:,.6g} {name}")
+                parts.append(f"{_amount(spent)} {name}")
         return parts
+
+
+def _amount(value: float) -> str:
+    return f"{value:,.0f}" if value >= 1000 or value == int(value) else f"{value:.4g}"
 
 
 def _strength(candidate: Mapping[str, Any]) -> float | None:

@@ -70,13 +70,16 @@ def _cut(copy: sqlite3.Connection, run: Run) -> None:
         copy.execute(f"DELETE FROM {table} WHERE {column} >= ?", since)  # noqa: S608
     later = "SELECT id FROM trials WHERE created >= ?"
     copy.execute(f"DELETE FROM documents WHERE corpus = 'alpha_factors' AND id IN ({later})", since)  # noqa: S608
-    copy.execute(f"DELETE FROM series WHERE trial IN ({later})", since)  # noqa: S608
     copy.execute("DELETE FROM trials WHERE created >= ?", since)
     copy.execute(
         "DELETE FROM documents WHERE corpus = 'backtest_summaries'"
         " AND id NOT IN (SELECT id FROM backtests UNION SELECT id FROM other_backtests)"
     )
     copy.execute("DELETE FROM runs WHERE started > ?", since)
+    # Whatever else belongs to what is gone: the schema says so.
+    while orphans := copy.execute("PRAGMA foreign_key_check").fetchall():
+        for table, row, *_ in orphans:
+            copy.execute(f"DELETE FROM {table} WHERE rowid = ?", (row,))  # noqa: S608
     copy.execute(
         "UPDATE runs SET finished = NULL, outcome = NULL, trials_total = NULL, holder = NULL, expires = NULL"
         " WHERE id = ?",

@@ -69,3 +69,49 @@ def test_a_negative_factor_is_judged_as_its_negation() -> None:
 
 def test_a_change_of_sign_that_may_be_chance_is_no_fault() -> None:
     assert criticise(FINE | {"decay": {"1": {"t": 2.5}, "20": {"t": -1.0}}}) == criticise(FINE)
+
+
+@pytest.mark.parametrize(
+    ("change", "candidate", "text", "advice"),
+    [
+        ({"rank_ic": 0.13, "ic": 0.11}, {}, "too good: a mean daily IC of 0.130", "before the data are checked"),
+        ({"turnover": 0.0002}, {}, "constant output: turnover 0.0002", "a change or a deviation"),
+        ({"turnover": 1.3}, {}, "turns over 1.30 of the book", "slow it down"),
+        (
+            {},
+            {"nearest": {"of": "behaviour", "digest": "ab" * 32, "likeness": 0.83}},
+            "crowded: it behaves like",
+            "new",
+        ),
+        ({}, {"warnings": ["+ needs one unit, got price and shares"]}, "doubtful units: + needs", "like with like"),
+        ({}, {"sign": -1}, "other sign: high values earn higher returns", "say why"),
+        ({"rank_ic_t": -4.0}, {"sign": 1}, "other sign: high values earn lower returns", "say why"),
+        (
+            {},
+            {"expression": "ts_mean(close, 1) / ts_sum(volume, 1)"},
+            "dead window: ts_mean, ts_sum over one day",
+            "two",
+        ),
+        ({}, {"expression": "ts_mean(delay(close, 100), 50)"}, "needs 149 earlier rows of the panel's 400", "shorter"),
+    ],
+)
+def test_who_reads_advice_is_told_more(
+    change: dict[str, Any], candidate: dict[str, Any], text: str, advice: str
+) -> None:
+    metrics = FINE | change
+    found = criticise(metrics, candidate={"expression": "close"} | candidate, rows=400)
+    assert text in found.text
+    assert advice in found.advice.replace("is not in the memory yet", "new")
+    assert text not in criticise(metrics).text
+
+
+def test_a_sound_candidate_is_told_nothing_more() -> None:
+    sound = {
+        "expression": "-ts_sum(returns, 5)",
+        "warnings": [],
+        "sign": 1,
+        "nearest": {"of": "structure", "digest": "ab", "likeness": 1.0},
+    }
+    assert criticise(FINE, candidate=sound, rows=400) == criticise(FINE)
+    assert criticise(FINE, candidate={"expression": "no expression ("}, rows=400) == criticise(FINE)
+    assert criticise(FINE | {"rank_ic_t": 1.0}, candidate=sound | {"sign": -1}).text.startswith("weak")
