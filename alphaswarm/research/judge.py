@@ -140,6 +140,7 @@ class Judge:
         if n_trials is None:
             with self._store.read() as connection:
                 n_trials = self._ledger.count(connection, opened.lineage)
+        self._evaluator = None  # what was seen elsewhere since the last call is asked anew
         number = 0 if self._unsealed else len(self._panels.selections.all(opened.lineage))
         case = _Case(opened, n_trials, number, thresholds_in(self._directory), run, last_read(cutoff))
         drafts = [self._on_search(case, trial) for trial in measured]
@@ -295,7 +296,7 @@ class Judge:
         ]
 
     def _selection(self, opened: OpenPanel, horizon: int, fill: Fill, number: int) -> Evaluator:
-        """What measures on the selection window; the last one is kept, as finalists share it."""
+        """What measures on the selection window; kept for the call, as finalists share it."""
         key = (opened.panel.digest, opened.lineage, horizon, fill, number)
         if self._evaluator is None or self._evaluator[0] != key:
             self._evaluator = (key, self._panels.selection_evaluator(opened, horizon, fill, number))
