@@ -1,8 +1,9 @@
-"""A process that researches and is killed: run by test_crash.py, never collected as a test.
+"""A process that researches and is killed: run by the tests of crashes, never collected as a test.
 
 ``one_run.py HOME WORKSPACE BUDGET`` runs to the end; with ``KILLS`` (JSON: event counts or seconds) each
 attempt is made in a forked child that dies there, and the last one runs to the end. The end prints
-what the run found; every measurement leaves a line in WORKSPACE/measured.
+what the run found; every measurement leaves a line in WORKSPACE/measured. ``PROPOSER`` in the environment says
+who proposes (search if absent), and the variables of the model which model.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from alphaswarm.research import Workspace
 from alphaswarm.research.examine import Examiner
 
 MEASURE = Examiner._measure
+PROPOSER = os.environ.get("PROPOSER", "search")
 
 
 def measured(examiner: Examiner, key: str, *rest: Any) -> Any:
@@ -47,13 +49,13 @@ def research(home: Path, directory: Path, budget: int, die_at: int | None) -> di
         if workspace.runs():
             run = workspace.resume_run("r0001")
         else:
-            run = workspace.start_run(panel="tiny", horizon=5, proposer="search", budget=budget, seed=7)
+            run = workspace.start_run(panel="tiny", horizon=5, proposer=PROPOSER, budget=budget, seed=7)
         server = create_server(workspace)
         place = directory / "runs" / run.id
         async with connected(server) as client:
             researcher = AlphaResearcher(
                 client,
-                make_proposer("search", {}, place),
+                make_proposer(PROPOSER, os.environ, place),
                 run=run.id,
                 panel="tiny",
                 horizon=5,
