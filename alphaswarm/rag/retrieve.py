@@ -50,6 +50,8 @@ MAX_RESULTS = 100
 CANDIDATES = 200
 RANKED = 50
 RANK_CONSTANT = 60
+# Shared words say more than a likeness of texts does; measured in `benchmarks/memory`.
+WEIGHTS = {"skeleton": 1.0, "structure": 1.0, "text": 1.0, "words": 2.0}
 # Cosine of structures below which two formulas have little in common.
 STRUCTURE_FLOOR = 0.3
 # Below 1, which is kept for the same canonical expression.
@@ -427,13 +429,13 @@ def _ranked(values: Mapping[str, float]) -> dict[str, int]:
 
 def _fused(ranks: Mapping[str, Mapping[str, int]], keys: Iterable[str]) -> list[tuple[str, float, tuple[str, ...]]]:
     """(id, score, keys that found it), the best score first, then by id."""
-    best = sum(1.0 / (RANK_CONSTANT + 1) for key in keys if key != EXACT)
+    best = sum(WEIGHTS[key] / (RANK_CONSTANT + 1) for key in keys if key != EXACT)
     total: dict[str, float] = {}
     by: dict[str, list[tuple[int, str]]] = {}
     for key, found in ranks.items():
         for identifier, rank in found.items():
             if key != EXACT:
-                total[identifier] = total.get(identifier, 0.0) + 1.0 / (RANK_CONSTANT + rank)
+                total[identifier] = total.get(identifier, 0.0) + WEIGHTS[key] / (RANK_CONSTANT + rank)
             by.setdefault(identifier, []).append((0 if key == EXACT else rank, key))
     fused = []
     for identifier, places in by.items():

@@ -68,4 +68,4 @@ def test_terms_are_words_names_and_spans() -> None:
 
 def test_what_a_model_is_shown() -> None:
     assert spoken(None, "words") == "words"
-    assert spoken(parse("ts_mean(close, 5)"), "slow") == "the 5-day mean of close. slow"
+    assert spoken(parse("ts_mean(close, 5)"), "slow").startswith("slow the 5-day mean of close. ts mean average moving")
