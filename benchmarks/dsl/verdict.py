@@ -21,7 +21,7 @@ BOUNDS = {
     "mining": "the daily sort, half of the time",
     "first": "LLVM, mostly in `cs_rank` and `binary`; `alphaswarm doctor --warm-up` does it beforehand",
     "threads": "other work on the second processor",
-    "element": "memory",
+    "element": "four operators a cell, each a pass over a chunk in the cache",
 }
 FAMILIES = 5  # that `first_evaluation` uses: sums, ranks, two operands, and to blocks and back
 
