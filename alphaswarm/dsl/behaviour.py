@@ -68,7 +68,7 @@ def _direction(values: Array) -> NDArray[np.float32]:
     with np.errstate(over="ignore"):  # what is too large to be rounded is one tie
         rows: Array = np.round(values[::-STEP][:DAYS], 12)
     known = np.isfinite(rows)
-    ranks = np.stack([_average_ranks(row) for row in np.where(known, rows, np.inf)])
+    ranks = _average_ranks(np.where(known, rows, np.inf))
     count = known.sum(axis=1, keepdims=True)
     centred = np.where(known, ranks - (count + 1) / 2, 0.0)
     length = np.sqrt((centred**2).sum(axis=1, keepdims=True))
@@ -78,10 +78,20 @@ def _direction(values: Array) -> NDArray[np.float32]:
 
 
 def _average_ranks(values: Array) -> Array:
-    """1 for the smallest; ties share their average."""
-    ordered = np.sort(values)
-    below, above = (np.searchsorted(ordered, values, side) for side in ("left", "right"))
-    return np.asarray(0.5 * (below + above + 1), np.float64)
+    """Of each row [T, N], 1 for the smallest; ties share their average."""
+    days, names = values.shape
+    order = np.argsort(values, axis=1)
+    ordered = np.take_along_axis(values, order, axis=1)
+    place = np.arange(names)
+    new = np.ones((days, names), np.bool_)
+    new[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
+    first = np.maximum.accumulate(np.where(new, place, 0), axis=1)
+    end = np.ones((days, names), np.bool_)
+    end[:, :-1] = new[:, 1:]
+    last = np.minimum.accumulate(np.where(end, place, names)[:, ::-1], axis=1)[:, ::-1]
+    ranks = np.empty((days, names))
+    np.put_along_axis(ranks, order, 0.5 * (first + last + 2), axis=1)
+    return ranks
 
 
 @lru_cache(maxsize=8)

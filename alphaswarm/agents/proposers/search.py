@@ -42,6 +42,7 @@ ALIKE_T, ALIKE_TURNOVER = 0.05, 0.02
 MAX_NODES, MAX_DEPTH = 30, 8
 LOOKBACK_SHARE = 4
 LITTER = 40
+BEHAVIOURS_KEPT = 8192
 IDEAS, IDEA_DEPTH = 300, 4
 LOOKING_ROUND = "one operator, where nothing like it was tried"
 # Operators that leave the order within a day as it is, or turn it round.
@@ -116,7 +117,7 @@ class _Generation:
             known,
             behaviours_of([child.expression for child in offered[len(mapped) :]], *names),
             cost,
-            behaviours_of([parse(candidate["expression"]) for candidate in judged], *names),
+            behaviours_of([_parsed(candidate["expression"]) for candidate in judged], *names),
             np.array([strength(candidate["metrics"]) for candidate in judged], np.float64),
             count,
         )
@@ -261,14 +262,22 @@ def _surveyed(
 
 def behaviours_of(expressions: Sequence[Expr], fields: tuple[str, ...], groups: tuple[str, ...]) -> NDArray[np.float32]:
     """[n, D], kept since every round looks at the whole history."""
-    found = [_behaviour(one, fields, groups) for one in expressions]
-    return np.stack(found) if found else np.zeros((0, WIDTH), np.float32)
+    kept = _kept(fields, groups)
+    if len(kept) + len(expressions) > BEHAVIOURS_KEPT:
+        kept.clear()
+    missing = [one for one in dict.fromkeys(expressions) if one not in kept]
+    kept.update(zip(missing, behaviour(missing, fields, groups), strict=True))
+    return np.stack([kept[one] for one in expressions]) if expressions else np.zeros((0, WIDTH), np.float32)
+
+
+@lru_cache(maxsize=4)
+def _kept(fields: tuple[str, ...], groups: tuple[str, ...]) -> dict[Expr, NDArray[np.float32]]:  # noqa: ARG001 - the key
+    return {}
 
 
 @lru_cache(maxsize=8192)
-def _behaviour(expression: Expr, fields: tuple[str, ...], groups: tuple[str, ...]) -> NDArray[np.float32]:
-    (found,) = behaviour([expression], fields, groups)
-    return np.asarray(found)
+def _parsed(text: str) -> Expr:
+    return parse(text)
 
 
 @lru_cache(maxsize=4096)
@@ -330,7 +339,7 @@ def _remembered(request: ProposalRequest, had: set[str]) -> list[Proposal]:
 
 def oriented(candidate: Mapping[str, Any]) -> Expr:
     """The candidate's formula, turned so that high values were followed by high returns."""
-    expression = parse(candidate["expression"])
+    expression = _parsed(candidate["expression"])
     if (strength(candidate["metrics"]) or 0.0) >= 0:
         return expression
     return expression.args[0] if expression.op == "neg" else call("neg", expression)
