@@ -23,7 +23,7 @@ def main() -> int:
     for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
         os.environ.setdefault(name, "1")
     from alphaswarm.agents.proposers.choose import CONFIGURED
-    from benchmarks.proposers.page import demands, read, write_page
+    from benchmarks.proposers.page import SEEDS, demands, read, write_page
     from benchmarks.proposers.runs import MARKETS, PEER, run_one
 
     model = any(os.environ.get(name) for name in CONFIGURED)
@@ -31,7 +31,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.proposers", description=__doc__)
     parser.add_argument("--markets", nargs="+", choices=list(MARKETS), default=list(MARKETS))
     parser.add_argument("--proposers", nargs="+", choices=names, default=names)
-    parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--seeds", type=int, default=SEEDS)
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument("--out", type=Path, default=Path("proposer-results"), help="where results are kept")
     parser.add_argument("--oracles", default=".oracles/bin/python", help="python with benchmarks/oracles.txt installed")

@@ -19,6 +19,7 @@ BEGIN, END = "<!-- proposers -->", "<!-- end of proposers -->"
 # Of trials that chance needs, the share that a search may need.
 SHARE = 1 / 3
 AT = (30, 100, 300)
+SEEDS = 10
 NEVER = float("inf")
 
 Record = Mapping[str, Any]
@@ -59,13 +60,14 @@ def table(found: Found) -> list[str]:
 
 def demands(found: Found) -> tuple[list[str], bool]:
     """The table, what was demanded of it, and whether all that is met."""
-    lines, met = [*table(found), ""], True
     planted = found.get("planted", {})
-    for text, kept in (_against_chance(planted), _against_the_peer(planted)):
-        if text:
-            lines.append(f"- {text}: {'met' if kept else '**not met**'}")
-            met = met and kept
-    return lines, met
+    demanded = [one for one in (_against_chance(planted), _against_the_peer(planted)) if one[0]]
+    lines = table(found)
+    if demanded:
+        lines += ["", *(f"- {text}: {'met' if kept else '**not met**'}" for text, kept in demanded)]
+    if any(len(records) < SEEDS for proposers in found.values() for records in proposers.values()):
+        lines += ["", f"Unfinished: {SEEDS} seeds of each are wanted, so none of this is an answer yet."]
+    return lines, all(kept for _, kept in demanded)
 
 
 def write_page(page: Path, found: Found) -> None:

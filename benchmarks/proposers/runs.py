@@ -68,6 +68,7 @@ class Market:
     budget: Callable[[Size], int]
 
 
+@lru_cache(maxsize=1)
 def needs_a_formula(seed: int, size: Size) -> Panel:
     """The first planted market of this seed whose truth ranks unlike every field.
 

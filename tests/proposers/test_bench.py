@@ -113,7 +113,10 @@ def found_in(*counts: int | None, looked: int = 300) -> list[dict[str, Any]]:
 def test_the_demand_against_chance(search: Any, chance: Any, met: bool) -> None:
     lines, kept = page.demands({"planted": {"search": search, "random": chance}})
     assert kept is met
-    assert lines[-1].endswith(": met" if met else ": **not met**")
+    assert lines[-3].endswith(": met" if met else ": **not met**")
+    assert lines[-1].startswith("Unfinished: 10 seeds")
+    whole = {"search": found_in(*range(40, 50)), "random": found_in(*range(400, 410))}
+    assert page.demands({"planted": whole})[0][-1].endswith(": met")
 
 
 def test_the_demand_against_gplearn() -> None:
@@ -133,7 +136,7 @@ def test_the_page_and_its_picture(tmp_path: Path) -> None:
     page.write_page(place, results)
     text = place.read_text("utf-8")
     assert text.startswith(f"above\n{page.BEGIN}\n| market |")
-    assert text.endswith(f"met\n{page.END}\nbelow\n")
+    assert text.endswith(f"an answer yet.\n{page.END}\nbelow\n")
     assert "| `random` | 1 | 0 of 1 | more than 1000 | 0.70 |" in text
     assert text.index("`search`") < text.index("`random`") < text.index("gplearn")
     assert "| us431 | `search` | 1 |  |  |  |" in text
