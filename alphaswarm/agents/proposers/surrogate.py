@@ -27,10 +27,10 @@ Behaviours = NDArray[np.float32]
 UNEXPLAINED = 0.05
 # Standard deviations that a doubtful formula is believed to be better than its guess.
 OPTIMISM = 1.0
-# Places of a batch, first to last, that look where nothing like it was tried. Nearly all of them do until something
-# is promising, shows evidence that is: who climbs before that climbs noise, and climbs it well.
-LOOKING, LOOKING_FIRST = 2, 4
-# Promising is what the best of so many blind trials reaches by chance in one search of twenty, and never less.
+# Places of a batch, first to last, that look where nothing like it was tried once something is promising, shows
+# evidence that is. Until then all of them do: who climbs before that climbs noise, and climbs it well.
+LOOKING = 2
+# Promising is the |z| that the best of so many blind trials reaches by chance in one search of twenty, and never less.
 PROMISING_T, CHANCE = 3.5, 0.05
 # Formulas this close to one that was tried, or just chosen, are the same idea again.
 SAME_IDEA = 0.97
@@ -66,7 +66,7 @@ class Map:
 
 
 def promising(trials: int) -> float:
-    """The |t| that the best of `trials` formulas without merit seldom reaches: 3.5 for 100, 3.76 for 300."""
+    """The |z| that the best of `trials` formulas without merit seldom reaches: 3.5 for 100, 3.76 for 300."""
     return max(PROMISING_T, -float(ndtri(0.5 * CHANCE / max(trials, 1))))
 
 
@@ -100,7 +100,7 @@ def choose(
     covered = np.square(tried @ known.ideas.T).max(axis=0, initial=0.0)
     closest = np.abs(model.nearness).max(axis=1, initial=0.0)
     closest[~(offered.any(axis=1) & np.isfinite(cost))] = 1.0
-    looking = LOOKING if np.abs(evidence).max(initial=0.0) >= promising(len(evidence)) else LOOKING_FIRST
+    looking = LOOKING if np.abs(evidence).max(initial=0.0) >= promising(len(evidence)) else count
     looking *= look
     chosen: list[int] = []
     for place in range(count):
