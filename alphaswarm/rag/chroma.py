@@ -29,6 +29,7 @@ __all__ = ["CHROMA_VARIABLE", "ChromaIndex", "ServerIndex", "open_index"]
 
 CHROMA_VARIABLE = "ALPHASWARM_CHROMA_URL"
 SERVER_WAIT_SECONDS = 30.0
+ANSWER_SECONDS = 10.0
 
 
 def open_index(store: Store, directory: Path, embedder: Embedder) -> VectorIndex:
@@ -175,22 +176,32 @@ class ServerIndex(VectorIndex):
         self._key = hashlib.sha256(f"{_place_of(store)}|{embedder.name}".encode()).hexdigest()[:16]
         self._lock = FileLock(directory / "server.lock", thread_local=False)
         self.aside = ""
-        import chromadb
-        from chromadb.config import Settings
-
         try:
             directory.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise StoreError(f"the index directory can't be used: {error}") from error
+        secure = parts.scheme == "https"
+        try:
+            self._connect(parts.hostname, parts.port or (443 if secure else 8000), secure=secure)
+            self._open_or_rebuild()
+        except StoreError:
+            self.close()
+            raise
+
+    def _connect(self, host: str, port: int, *, secure: bool) -> None:
+        import chromadb
+        import httpx
+        from chromadb.config import Settings
+
         with typed_errors():
-            self._client = chromadb.HttpClient(
-                parts.hostname,
-                parts.port or (443 if parts.scheme == "https" else 8000),
-                ssl=parts.scheme == "https",
-                settings=Settings(anonymized_telemetry=False),
-            )
+            # the client itself waits for ever, so a server that hangs is found out before it is made
+            scheme = "https" if secure else "http"
+            httpx.get(f"{scheme}://{host}:{port}/api/v2/heartbeat", timeout=ANSWER_SECONDS).raise_for_status()
+            settings = Settings(anonymized_telemetry=False)
+            self._client = chromadb.HttpClient(host, port, ssl=secure, settings=settings)
+            for session in _sessions(self._client):
+                session.timeout = ANSWER_SECONDS
             self._open_collections()
-        self._open_or_rebuild()
 
     def _recover(self) -> None:
         """Look again first: another process may have rebuilt what this one found damaged."""
@@ -217,10 +228,13 @@ class ServerIndex(VectorIndex):
 
     def close(self) -> None:
         """Let go of the connection."""
-        client, self._client = self._client, None
         self._collections.clear()
+        client, self._client = self._client, None
         if client is not None:
+            sessions = _sessions(client)
             client.close()
+            for session in sessions:
+                session.close()  # which Chroma forgets
 
     def _name(self, corpus: str, side: Side) -> str:
         return f"alphaswarm-{self._key}-{corpus}.{side}"
@@ -246,6 +260,11 @@ class ServerIndex(VectorIndex):
         for (corpus, _), collection in self._collections.items():
             if (collection.metadata or {}).get("last") != state[corpus]:
                 collection.modify(metadata={"last": state[corpus]})
+
+
+def _sessions(client: Any) -> list[Any]:
+    """The HTTP sessions of a client and of the one that it makes for administration."""
+    return [one._server._session for one in (client, client._admin_client)]
 
 
 def _place_of(store: Store) -> str:

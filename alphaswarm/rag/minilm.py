@@ -64,7 +64,8 @@ class MiniLm:
         hidden = self._session.run(None, {name: value for name, value in given.items() if name in wanted})[0]
         mean = np.asarray(hidden, np.float64).reshape(-1, MINILM_SIZE).mean(axis=0)
         length = float(np.linalg.norm(mean))
-        return mean / length if length > 0.0 else mean
+        pooled: NDArray[np.float64] = mean / length if length > 0.0 else mean
+        return pooled
 
     def _load(self) -> None:
         import onnxruntime
