@@ -276,10 +276,11 @@ def test_counts_of_operators_are_true(path: Path) -> None:
 
 def numbers() -> list[tuple[str, str]]:
     """Sentences whose numbers are constants of the code."""
-    from alphaswarm.agents import researcher
+    from alphaswarm.agents import critic, lessons, researcher
     from alphaswarm.agents.llm import ATTEMPTS, LONGEST_WAIT_SECONDS, LlmConfig
     from alphaswarm.agents.proposers import search, surrogate
     from alphaswarm.backtest.ranking import MIN_NAMES, TIE_DECIMALS, TIE_DIGITS
+    from alphaswarm.cli import agent_live
     from alphaswarm.core import spec, store
     from alphaswarm.data import check_days, check_names, check_values, market, table
     from alphaswarm.dsl import behaviour
@@ -343,16 +344,25 @@ def numbers() -> list[tuple[str, str]]:
         ("alpha-researcher-agent.md", f"{researcher.PATIENCE} rounds in a row brought only repeats"),
         ("alpha-researcher-agent.md", f"{known} known trials for each of its budget"),
         ("alpha-researcher-agent.md", f"(at least {known * researcher.SMALLEST_BUDGET})"),
-        ("alpha-researcher-agent.md", f"Then come batches of {search.SearchProposer.batch}."),
-        ("alpha-researcher-agent.md", f"of {search.LITTER} children: mutation {breeding['mutate']}"),
-        ("alpha-researcher-agent.md", f"so many trials ({surrogate.PROMISING_T} at least)"),
-        ("alpha-researcher-agent.md", f"A formula within {surrogate.SAME_IDEA} of one that was had"),
-        ("alpha-researcher-agent.md", f"the panel's rows, {behaviour.LONGEST} at most"),
-        ("alpha-researcher-agent.md", f"crossover {breeding['crossover']}"),
-        ("alpha-researcher-agent.md", f"a random draw {breeding['random']}"),
-        ("alpha-researcher-agent.md", f"the {search.POOL} fittest"),
-        ("alpha-researcher-agent.md", f"less {search.PARSIMONY} for each node"),
-        ("alpha-researcher-agent.md", f"{search.MAX_NODES} nodes, {search.MAX_DEPTH} levels"),
+        ("alpha-researcher-agent.md", f"correlation {researcher.SAME_BEHAVIOUR} or more"),
+        (
+            "alpha-researcher-agent.md",
+            f"chance gives, below {critic.FLOOR_T:g} not enough",
+        ),
+        ("alpha-researcher-agent.md", f"a mean daily IC above {critic.LEAK_IC}"),
+        ("alpha-researcher-agent.md", f"behaves like a stored trial ({critic.CROWDED} or more)"),
+        ("alpha-researcher-agent.md", f"or |z| of {lessons.WORKS_Z:g} and more where"),
+        ("alpha-researcher-agent.md", f"every {agent_live.SECONDS_BETWEEN_LINES:g} s at most"),
+        ("proposers.md", f"Then come batches of {search.SearchProposer.batch}."),
+        ("proposers.md", f"of {search.LITTER} children: mutation {breeding['mutate']}"),
+        ("proposers.md", f"so many trials ({surrogate.PROMISING_T} at least)"),
+        ("proposers.md", f"A formula within {surrogate.SAME_IDEA} of one that was had"),
+        ("proposers.md", f"the panel's rows, {behaviour.LONGEST} at most"),
+        ("proposers.md", f"crossover {breeding['crossover']}"),
+        ("proposers.md", f"a random draw {breeding['random']}"),
+        ("proposers.md", f"the {search.POOL} fittest"),
+        ("proposers.md", f"less {search.PARSIMONY} for each node"),
+        ("proposers.md", f"{search.MAX_NODES} nodes, {search.MAX_DEPTH} levels"),
         ("alpha-researcher-agent.md", f"{limits.max_calls:,} calls, {limits.max_tokens:,} tokens"),
         ("alpha-researcher-agent.md", f"tokens, {limits.max_seconds:,.0f} s of model time"),
         ("alpha-researcher-agent.md", f"{limits.timeout:g} s a call, {limits.reply_tokens:,} tokens a reply"),
