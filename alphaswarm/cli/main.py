@@ -60,7 +60,7 @@ def _run(*, as_json: bool) -> int:
 
 def _interrupted(*, as_json: bool) -> ExitCode:
     # Nothing is loaded here: the interrupt may have come before anything was.
-    message = "stopped by Ctrl-C; a run that had begun goes on with agent run --resume"
+    message = "stopped by Ctrl-C; a run that had begun goes on with agent resume"
     if as_json:
         print(json.dumps({"error": {"reason": "INTERRUPTED", "message": message}}, indent=2))
     else:
