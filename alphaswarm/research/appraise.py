@@ -76,7 +76,7 @@ class Appraiser:
         )
         nearest = self._formulas(opened).nearest(factor)
         reported = {
-            **together.report(),
+            **together.report,
             "discovery": together.is_discovery((trial.digest, trial.horizon, trial.fill)),
             "dsr_1T": deflated(book.gross, n_trials),
             "dsr_empirical": deflated(book.gross, n_trials, together.sharpe_variance()),

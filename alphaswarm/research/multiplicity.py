@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -59,7 +61,8 @@ class Multiplicity:
         keys = tuple(reversed(found))
         return cls(keys, np.array([found[key] for key in keys], np.float64), matrix)
 
-    def report(self) -> dict[str, Any]:
+    @cached_property
+    def report(self) -> Mapping[str, Any]:
         """Effective number of trials, probability of overfitting and false discoveries, as plain JSON."""
         from alphaswarm.evaluation.multiple import effective_trials
         from alphaswarm.evaluation.overfitting import pbo

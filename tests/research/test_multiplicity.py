@@ -29,7 +29,7 @@ def test_every_evaluated_trial_of_the_data_once(workspace: Workspace) -> None:
     daily = workspace._ledger.series([trials[2].id])[trials[2].id]
     assert np.array_equal(found.gross[:, 2], daily.gross, equal_nan=True)
     assert np.isnan(found.evidence_z).all()  # 180 rows carry no residual evidence
-    assert found.report()["bh"] == {"q": 0.05, "discoveries": 0}
+    assert found.report["bh"] == {"q": 0.05, "discoveries": 0}
     assert not found.is_discovery(found.keys[0])
     assert of(workspace, days=90).gross.shape == (90, 0)
     assert of(workspace, "elsewhere").keys == ()
@@ -39,7 +39,7 @@ def test_what_is_reported_is_what_the_statistics_say(workspace: Workspace) -> No
     for text in TEXTS:
         workspace.evaluate(text, panel="small", horizon=1)
     found = of(workspace)
-    report = found.report()
+    report = found.report
     assert report["trials"] == 4
     assert report["effective_trials"] == effective_trials(found.gross) == 3  # a sign is no other bet
     assert report["pbo"]["probability"] == pbo(found.gross, 16).probability
@@ -54,8 +54,8 @@ def test_discoveries_count_what_has_no_evidence_as_tried() -> None:
     p = [2 * norm.sf(4.0), 2 * norm.sf(2.9), 1.0, 2 * norm.sf(0.1)]
     assert [found.is_discovery(key) for key in keys] == bh_fdr(p, 0.05).tolist() == [True, True, False, False]
     assert not found.is_discovery(("e", 5, "close_t1"))
-    assert found.report()["pbo"] is None
-    assert found.report()["effective_trials"] is None
+    assert found.report["pbo"] is None
+    assert found.report["effective_trials"] is None
     assert found.sharpe_variance() is None
 
 
