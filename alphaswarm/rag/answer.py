@@ -68,7 +68,9 @@ def _title(summary: Mapping[str, Any]) -> str:
 
 
 def _because(document: Found) -> str:
-    return document.why if document.why.startswith(("is ", "shares ", "has ")) else f"is {document.why}"
+    if document.why.startswith("shares ") and not document.why.startswith("shares no "):
+        return f"shares {quoted(document.why.removeprefix('shares '))}"  # words of both, so of others
+    return document.why if document.why.startswith("shares ") else f"is {document.why}"
 
 
 def _figures(summary: Mapping[str, Any]) -> str:
