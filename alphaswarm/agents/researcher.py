@@ -377,7 +377,13 @@ class AlphaResearcher:
                 batch.append(candidate)
                 continue
             answer = await self._tools.call(
-                "data_alphas_validate", {"expression": candidate["text"], "panel": self._config["panel"]}
+                "data_alphas_validate",
+                {
+                    "expression": candidate["text"],
+                    "panel": self._config["panel"],
+                    "horizon": self._config["horizon"],
+                    "novelty": self._proposer.uses_memory,
+                },
             )
             checked = candidate.copy()
             if answer.refused or answer.value.get("valid") is False:

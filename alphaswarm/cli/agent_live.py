@@ -130,16 +130,16 @@ def watched(
     """
     from rich.live import Live
 
-    screen, time = console or progress_console(), clock or SystemClock()
+    screen, pace = console or progress_console(), clock or SystemClock()
     story = Story(run, limits)
-    began = time.monotonic()
+    began = pace.monotonic()
     told = began
     live = Live(console=screen, transient=True, auto_refresh=False) if screen.is_terminal else None
 
     def on_event(event: Mapping[str, Any]) -> None:
         nonlocal told
         story.hear(event)
-        now = time.monotonic()
+        now = pace.monotonic()
         if event["phase"] == "start":
             again = ", resumed" if event["resumed"] else ""
             text = f"run {run.id} on {run.panel}{again}: {event['notice']}"
