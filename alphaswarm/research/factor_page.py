@@ -33,7 +33,7 @@ GATES: Mapping[str, tuple[str, str, str, float, str]] = {
     "residual_rank_ic": ("Residual RankIC t", ".2f", "", 1, AT_LEAST),
     "agreement": ("Ranks, means, money agree", "", "", 1, ""),
     "distinct": ("Unlike stronger bets", ".2f", "", 1, "<"),
-    "confirmation": ("Holds on unseen days", ".2f", "", 1, f"t {AT_LEAST}"),
+    "confirmation": ("Holds on unseen days", ".2f", "", 1, f"z {AT_LEAST}"),
     "net_sharpe": ("Sharpe after cost", ".2f", "", 1, AT_LEAST),
     "net_dsr": ("The same, deflated", ".2f", "", 1, AT_LEAST),
     "breakeven": ("Break-even", ".1f", " bp", 1, AT_LEAST),
@@ -101,7 +101,7 @@ def factor_page(data: ReportData, place: int, factor: FactorSheet, remarks: Sequ
 def _against(verdict: Verdict | None, remarks: Sequence[str]) -> Sequence[str]:
     """A verdict that came of more than figures tells itself; of the others the gates do."""
     if verdict is not None and verdict.status in TOLD_IN_WORDS:
-        return [verdict.words, *(remark for remark in remarks if not remark.startswith("t falls"))]
+        return [verdict.words, *(remark for remark in remarks if not remark.startswith("it falls"))]
     return remarks
 
 

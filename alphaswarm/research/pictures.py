@@ -49,7 +49,7 @@ LABEL_GAP = 12.0  # pixels between two labels at the ends of curves
 
 
 def t_dots(points: Sequence[tuple[float, str]], hurdle: float) -> Markup:
-    """Every trial's t-statistic as a dot, in stacks of about equal t, between the hurdles.
+    """Every trial's z as a dot, in stacks of about equal z, between the hurdles.
 
     The hill behind is what as many independent tries at pure noise would be expected to give.
 
@@ -64,7 +64,7 @@ def t_dots(points: Sequence[tuple[float, str]], hurdle: float) -> Markup:
     height = 172
     step = min(11.0, (height - 30) / max([expected, 1, *tallest.values()]))
     edge = max([hurdle + 1.2, *(abs(t) + 0.6 for t, _ in points)])
-    plot = Plot(Scale(-edge, edge), Scale(0, height), "t-statistics of all trials against the hurdle", height=height)
+    plot = Plot(Scale(-edge, edge), Scale(0, height), "z of all trials against the hurdle", height=height)
     for side in (-1, 1):
         plot.zone(side * hurdle, side * edge)
         plot.segment(side * hurdle, 0, side * hurdle, height, "hurdle")

@@ -262,7 +262,7 @@ def _funnel(data: ReportData) -> list[tuple[str, int | None, Markup]]:
     counts: dict[str, int | None] = {
         "proposed": len(data.trials),
         "evaluated": len(data.measured),
-        f"beat t {data.hurdle:.2f}": len(data.beat),
+        f"beat {data.hurdle:.2f}": len(data.beat),
     }
     judged = bool(data.verdicts) or (data.run.finished is not None and not data.beat)
     counts |= {

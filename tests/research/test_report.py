@@ -73,11 +73,11 @@ def test_the_funnel_counts() -> None:
     )
     words = spaced(render(make_report(trials=trials, sheets=0)))
     unjudged = "bets not judged confirmed not judged tradable at 5 bp not judged"
-    assert f"proposed 6 evaluated 4 beat t 3.34 2 {unjudged}" in words
+    assert f"proposed 6 evaluated 4 beat 3.34 2 {unjudged}" in words
     words = spaced(render(judged_report()))
-    assert "proposed 60 evaluated 60 beat t 3.34 4 bets 3 confirmed 2 tradable at 5 bp 0" in words
+    assert "proposed 60 evaluated 60 beat 3.34 4 bets 3 confirmed 2 tradable at 5 bp 0" in words
     words = spaced(render(make_report(60, 0)))  # nothing was there to be judged
-    assert "beat t 3.34 0 bets 0 confirmed 0 tradable at 5 bp 0" in words
+    assert "beat 3.34 0 bets 0 confirmed 0 tradable at 5 bp 0" in words
 
 
 def test_the_table_holds_ranks_residuals_money_and_the_verdict_together() -> None:
