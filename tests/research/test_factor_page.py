@@ -48,7 +48,7 @@ def test_a_confirmed_factor_shows_every_gate_with_value_threshold_and_mark() -> 
     assert marks == [{True: "pass", False: "fail", None: "open"}[gate.passed] for gate in gates]
     words = spaced(html)
     assert f"Evidence z {gates[2].value:.2f} \N{GREATER-THAN OR EQUAL TO} 3.34" in words
-    assert "Holds on unseen days sealed t \N{GREATER-THAN OR EQUAL TO} 2.24" in words
+    assert "Holds on unseen days sealed z \N{GREATER-THAN OR EQUAL TO} 2.24" in words
     assert "Break-even, unseen days sealed \N{GREATER-THAN OR EQUAL TO} 7.5 bp" in words
     assert "Capacity 22 M" in words
     assert "Statistically real, not tradable at 5 bp" in words
