@@ -23,7 +23,6 @@ from alphaswarm.cli.output import (
     print_table,
     shortened,
 )
-from alphaswarm.core import AlphaSwarmError, Reason, SpecInvalid
 
 if TYPE_CHECKING:
     from alphaswarm.agents.spec import RunSpec
@@ -73,6 +72,7 @@ def run(
 ) -> None:
     """Propose, evaluate, criticise and store candidates until the budget is spent; then report."""
     from alphaswarm.agents.spec import RunSpec, read_intents
+    from alphaswarm.core import SpecInvalid
 
     if resume:
         _go_on(resume, workspace, approval=None, mcp=mcp, as_json=as_json)
@@ -154,6 +154,8 @@ def compare(
     as_json: JsonOption = False,
 ) -> None:
     """Set runs side by side: what they tried, their best evidence at equal trials, what came of it."""
+    from alphaswarm.core import AlphaSwarmError, Reason
+
     if not 2 <= len(runs) <= MOST_COMPARED or len(set(runs)) != len(runs):
         message = f"2 to {MOST_COMPARED} different runs can be compared, got {len(runs)}"
         raise AlphaSwarmError(message, Reason.ARGUMENT_INVALID)
@@ -194,6 +196,8 @@ def _typed(context: typer.Context, name: str) -> bool:
 
 
 def _go_on(identifier: str, workspace: Path, *, approval: str | None, mcp: str | None, as_json: bool) -> None:
+    from alphaswarm.core import SpecInvalid
+
     if approval not in (None, "yes", "no"):
         raise SpecInvalid(f"--approve must be yes or no, got {approval!r}")
     with open_workspace(workspace) as project:

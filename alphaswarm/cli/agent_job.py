@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 from alphaswarm.cli.agent_live import watched
 from alphaswarm.cli.exit_codes import ExitCode
 from alphaswarm.cli.output import exit_code, open_workspace, progress_console
-from alphaswarm.core import AlphaSwarmError, ProviderError, UnknownName
 
 if TYPE_CHECKING:
     import mcp
@@ -84,6 +83,8 @@ def work(task: Mapping[str, Any]) -> dict[str, Any]:
 
     An error is an answer: ``{run_id, error: {reason, message}, code}``.
     """
+    from alphaswarm.core import AlphaSwarmError
+
     identifier = task["run"]
     try:
         with open_workspace(Path(task["workspace"])) as project:
@@ -191,6 +192,7 @@ def _stoppable(stop: Callable[[], None]) -> Iterator[None]:
 
 def _checked(project: Workspace, url: str, on_event: Callable[[Any], None]) -> Callable[[dict[str, Any]], None]:
     """`on_event`, which first sees that what a remote server measured is in this project's ledger."""
+    from alphaswarm.core import ProviderError, UnknownName
 
     def heard(event: dict[str, Any]) -> None:
         trial = (event.get("candidate") or {}).get("id")

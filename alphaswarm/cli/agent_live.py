@@ -8,11 +8,11 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from alphaswarm.cli.output import MIN_FLEXIBLE, number, plain, progress_console, shortened
-from alphaswarm.core import Clock, SystemClock
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
+    from alphaswarm.core import Clock
     from alphaswarm.research import Run
 
 __all__ = ["Story", "watched"]
@@ -129,6 +129,8 @@ def watched(
         clock: for the pace of the lines.
     """
     from rich.live import Live
+
+    from alphaswarm.core import SystemClock
 
     screen, pace = console or progress_console(), clock or SystemClock()
     story = Story(run, limits)
