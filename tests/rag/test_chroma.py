@@ -43,7 +43,10 @@ def damaged(memory_dir: Path) -> Path:
     return memory_dir / f"chroma-{EMBEDDER}"
 
 
-def test_reindex_needs_the_index_to_itself(memory: Memory, store: Store, tmp_path: Path) -> None:
+def test_reindex_needs_the_index_to_itself(
+    memory: Memory, store: Store, document: Make, formulas, tmp_path: Path
+) -> None:
+    fill(store, memory, document, formulas)  # an empty memory opens no index
     memory.query("x")
     other = Memory(store, tmp_path / "rag")
     with pytest.raises(StoreBusy):
@@ -138,7 +141,8 @@ def test_kill_while_indexing_loses_nothing(store: Store, tmp_path: Path) -> None
         memory.close()
 
 
-def test_the_lock_is_held_until_closed(memory: Memory, tmp_path: Path) -> None:
+def test_the_lock_is_held_until_closed(memory: Memory, store: Store, document: Make, formulas, tmp_path: Path) -> None:
+    fill(store, memory, document, formulas)
     lock = FileLock(tmp_path / "rag" / "index.lock")
     memory.query("x")
     with pytest.raises(Timeout):

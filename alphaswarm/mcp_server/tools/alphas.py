@@ -152,8 +152,8 @@ async def validate(
     expression: Expression,
     panel: PanelName = None,
     dialect: Dialect = "native",
-    horizon: Annotated[int | None, Field(ge=1, le=252), NUMBER] = None,
-    novelty: bool = True,
+    horizon: Annotated[int | None, Field(ge=1, le=252, description="of trials to compare"), NUMBER] = None,
+    novelty: Annotated[bool, Field(description="whether to compare")] = True,
 ) -> Validation:
     """Say whether the text is a valid expression on the panel."""
 
@@ -225,8 +225,8 @@ async def search(
     as_of: Annotated[
         str | None, Field(description="only what was known on this date, YYYY-MM-DD", pattern=r"^\d{4}-\d{2}-\d{2}$")
     ] = None,
-    panel: Annotated[Plain | None, Field(max_length=200)] = None,
-    horizon: Annotated[int | None, Field(ge=1, le=252), NUMBER] = None,
+    panel: Annotated[Plain | None, Field(description="on it only", max_length=200)] = None,
+    horizon: Annotated[int | None, Field(ge=1, le=252, description="of it only"), NUMBER] = None,
     verdict: Annotated[Plain | None, Field(description="status, e.g. confirmed, not judged", max_length=20)] = None,
 ) -> SearchAnswer:
     """The nearest documents, best first."""

@@ -81,7 +81,7 @@ def test_two_tools_can_not_have_one_id() -> None:
 
 def test_binding_hides_the_desk_and_forbids_what_is_not_declared() -> None:
     bound = TOOLS["data.alphas.validate"].bind(Desk(lambda: None))
-    assert list(bound.parameters["properties"]) == ["expression", "panel", "dialect"]
+    assert list(bound.parameters["properties"]) == ["expression", "panel", "dialect", "horizon", "novelty"]
     assert bound.parameters["required"] == ["expression"]
     assert bound.parameters["additionalProperties"] is False
     assert bound.title == "data.alphas.validate"
@@ -97,11 +97,12 @@ def test_no_number_is_read_from_text_or_from_a_truth_value() -> None:
             if schema.get("type") not in {"integer", "number"}:
                 continue
             seen += 1
-            for value in (True, False, "5", "5.0", " 5", None):
+            optional = name not in bound.parameters.get("required", ()) and schema.get("default") is None
+            for value in (True, False, "5", "5.0", " 5", *(() if optional else (None,))):
                 assert name in refused(bound, {name: value}), f"{identity}: {name}={value!r}"
             for value in (5, 5.0):
                 assert name not in refused(bound, {name: value}), f"{identity}: {name}={value!r}"
-    assert seen == 16
+    assert seen == 18
 
 
 def refused(bound: Any, arguments: dict[str, Any]) -> set[str]:
