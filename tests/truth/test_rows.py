@@ -23,7 +23,7 @@ SIZE = {"days": SMALL.days, "names": SMALL.names}
 
 @cache
 def reversal_market() -> Panel:
-    return synthetic_market("planted", seed=8, ic=SMALL.ic, **SIZE)
+    return synthetic_market("planted", seed=8, ic=0.09, **SIZE)
 
 
 def test_white_noise_is_not_accepted() -> None:
