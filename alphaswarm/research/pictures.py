@@ -324,7 +324,8 @@ def capacity_curve(curve: Sequence[tuple[float, float | None]], aum: float | Non
             side, shift = ("end", -7) if plot.x.place(math.log10(aum)) > 0.65 else ("start", 7)
             plot.dot(math.log10(aum), height, "hurdle", radius=3)
             plot.text(math.log10(aum), height, money(aum), f"mark hurdle {side}", dx=shift, dy=-3)
-    ticks = range(math.ceil(plot.x.low), math.floor(plot.x.high) + 1)
+    first, last = math.ceil(plot.x.low), math.floor(plot.x.high)
+    ticks = range(first, last + 1, 1 + (last - first) // 5)  # five labels fit
     plot.x_axis((float(power), money(10.0**power)) for power in ticks)
     return plot.svg()
 
