@@ -19,6 +19,9 @@ from alphaswarm.agents.llm import LlmClient, LlmConfig
 from alphaswarm.agents.proposers.llm import LlmProposer
 from alphaswarm.core import ProviderError
 
+# Whole runs, some of which wait for endpoints that are slow: a minute in all.
+pytestmark = pytest.mark.slow
+
 GOOD = ("cs_rank(-ts_sum(returns, 5))", "-ts_std(returns, 10)")
 CALL = {"id": "t", "type": "function", "function": {"name": "data_brokers_submit", "arguments": '{"expression": "x"}'}}
 
