@@ -17,15 +17,14 @@ from typing import Any
 
 import numpy as np
 
-from alphaswarm.agents import AlphaResearcher, ProposalRequest, connected, make_proposer
+from alphaswarm.agents import ProposalRequest, make_proposer
 from alphaswarm.agents.proposers.random import RandomProposer
 from alphaswarm.core import AlphaSwarmError, EvidenceInvalid, ExpressionError, Panel
 from alphaswarm.dsl import evaluate, parse
 from alphaswarm.evaluation import Evaluator, default_windows
 from alphaswarm.evaluation.residual import Exposures
-from alphaswarm.mcp_server import create_server
 from benchmarks.truth.markets import named
-from benchmarks.truth.research import HORIZON, PANEL, project
+from benchmarks.truth.research import HORIZON, PANEL, project, researched
 from benchmarks.truth.rows import real_panel
 from benchmarks.truth.truths import likeness, planted_market, rank_correlation
 
@@ -120,28 +119,9 @@ def run_one(market: str, proposer: str, seed: int, path: str, oracles: str, size
 def _searched(panel: Panel, name: str, seed: int, budget: int, directory: Path) -> list[Record]:
     """Trials of a run as `alphaswarm agent run` makes it, without its verdicts."""
     with project(panel) as workspace:
-        run = workspace.start_run(panel=PANEL, horizon=HORIZON, proposer=name, budget=budget, seed=seed)
-        proposer = make_proposer(name, os.environ, directory)
-        server = create_server(workspace)
-
-        async def research() -> dict[str, Any]:
-            async with connected(server) as client:
-                researcher = AlphaResearcher(
-                    client,
-                    proposer,
-                    run=run.id,
-                    panel=PANEL,
-                    horizon=HORIZON,
-                    budget=budget,
-                    seed=seed,
-                    checkpoint=workspace.path / "runs" / run.id / "checkpoint.sqlite",
-                )
-                return await researcher.run()
-
-        try:
-            outcome = asyncio.run(research())
-        finally:
-            server.desk.close()
+        _, outcome = researched(
+            workspace, name, lambda _: make_proposer(name, os.environ, directory), seed=seed, budget=budget
+        )
     return [
         {
             "expression": one.get("expression", one["text"]),

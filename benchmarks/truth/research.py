@@ -56,13 +56,13 @@ def project(panel: Panel, gates: str = "") -> Iterator[Workspace]:
             yield workspace
 
 
-def searched(workspace: Workspace, *, seed: int, budget: int, inject: Sequence[str] = ()) -> dict[str, Any]:
-    """The summary of a finished run."""
-    run = workspace.start_run(panel=PANEL, horizon=HORIZON, proposer=PROPOSER, budget=budget, seed=seed)
+def researched(
+    workspace: Workspace, name: str, make: Callable[[Path], Proposer], *, seed: int, budget: int
+) -> tuple[str, dict[str, Any]]:
+    """A run's id, and what the researcher says of it; `make` is given the directory of the run."""
+    run = workspace.start_run(panel=PANEL, horizon=HORIZON, proposer=name, budget=budget, seed=seed)
     directory = workspace.path / "runs" / run.id
-    proposer: Any = make_proposer(PROPOSER, {}, directory)
-    if inject:
-        proposer = Injected(proposer, inject)
+    proposer = make(directory)
     server = create_server(workspace)
 
     async def research() -> dict[str, Any]:
@@ -80,11 +80,21 @@ def searched(workspace: Workspace, *, seed: int, budget: int, inject: Sequence[s
             return await researcher.run()
 
     try:
-        outcome = asyncio.run(research())
+        return run.id, asyncio.run(research())
     finally:
         server.desk.close()
-    workspace.finish_run(run.id, outcome["outcome"])
-    return dict(workspace.run_summary(run.id).body) | {"run_id": run.id}
+
+
+def searched(workspace: Workspace, *, seed: int, budget: int, inject: Sequence[str] = ()) -> dict[str, Any]:
+    """The summary of a finished run."""
+
+    def proposer(directory: Path) -> Proposer:
+        search = make_proposer(PROPOSER, {}, directory)
+        return Injected(search, inject) if inject else search
+
+    run, outcome = researched(workspace, PROPOSER, proposer, seed=seed, budget=budget)
+    workspace.finish_run(run, outcome["outcome"])
+    return dict(workspace.run_summary(run).body) | {"run_id": run}
 
 
 def one_search(
