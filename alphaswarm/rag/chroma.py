@@ -65,6 +65,7 @@ class ChromaIndex(VectorIndex):
         self._lock = FileLock(directory / "index.lock", thread_local=False)
         try:
             directory.mkdir(parents=True, exist_ok=True)
+            directory.chmod(0o700)  # Chroma's files may hold bytes of this process that are nobody's business
             self._lock.acquire(timeout=0)
         except Timeout:
             raise StoreBusy(f"another process has the index {directory} open") from None

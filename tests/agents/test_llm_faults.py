@@ -137,8 +137,8 @@ class Case:
         assert key not in json.dumps([*model.requests, *model.reviews])
         assert key not in self.log.text
         assert not any(key in text for text in texts)
-        kept = [file.read_bytes() for file in Path(self.study.workspace.path).rglob("*") if file.is_file()]
-        assert not any(key.encode() in data for data in kept)
+        kept = [file for file in Path(self.study.workspace.path).rglob("*") if file.is_file()]
+        assert [file.name for file in kept if key.encode() in file.read_bytes()] == []
 
 
 @pytest.mark.parametrize("fault", MODEL_FAULTS)
